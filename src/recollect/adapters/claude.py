@@ -1,0 +1,110 @@
+"""Claude Code: `~/.claude/projects/<project>/<session>.jsonl` and what lies beside it.
+
+The surprise: a name alone rarely tells. Other agents name their transcripts by uuid too,
+so outside of a `projects/<project>/` folder the first records decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, Final
+
+from recollect.adapters.claude_parser import TYPES, ClaudeParser
+from recollect.adapters.fields import dict_of, is_uuid, text_of
+from recollect.records import Framing, Role, SourceFile
+
+_HEAD_RECORDS_MAX: Final = 40
+_CHAIN_TYPES: Final = frozenset({"user", "assistant", "system", "progress", "attachment"})
+_NOT_SESSIONS: Final = frozenset({"history.jsonl", "journal.jsonl", "session_index.jsonl"})
+
+
+class ClaudeAdapter:
+    """Transcripts, subagent transcripts, their sidecars and spilled tool results."""
+
+    name: Final = "claude"
+    version: Final = 1
+
+    def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
+        moved = environ.get("CLAUDE_CONFIG_DIR", "")
+        return [(PurePath(moved) if moved else home / ".claude") / "projects"]
+
+    def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
+        folders = path.parent.parts
+        if folders and folders[-1] == "tool-results":
+            return self._spill(path)
+        if path.name.startswith("agent-") and path.name.endswith(".meta.json"):
+            stem = path.name.removesuffix(".meta.json")
+            return SourceFile(
+                self.name, str(path), Role.SIDECAR, Framing.DOCUMENT, stem, _parent_folder(folders)
+            )
+        if path.suffix != ".jsonl" or path.name in _NOT_SESSIONS or "memory" in folders[-1:]:
+            return None
+        if path.stem.startswith("agent-"):
+            return self._subagent(path, head)
+        return self._main(path, head)
+
+    def parser(self, source: SourceFile, state: Mapping[str, Any]) -> ClaudeParser:
+        return ClaudeParser(source, state)
+
+    def _spill(self, path: PurePath) -> SourceFile | None:
+        session = path.parent.parent.name
+        if not is_uuid(session):
+            return None
+        return SourceFile(self.name, str(path), Role.SPILL, Framing.DOCUMENT, session)
+
+    def _subagent(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
+        parent = _parent_folder(path.parent.parts)
+        if not parent:
+            records = list(islice(head, _HEAD_RECORDS_MAX))
+            if not any(map(_is_ours, records)) and not (_in_projects(path) and not records):
+                return None
+            parent = _first_session(records)
+        return SourceFile(self.name, str(path), Role.SUBAGENT, Framing.LINES, path.stem, parent)
+
+    def _main(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
+        named = is_uuid(path.stem)
+        if named and _in_projects(path):
+            return SourceFile(self.name, str(path), session=path.stem)
+        records = list(islice(head, _HEAD_RECORDS_MAX))
+        if not any(map(_is_ours, records)):
+            return None
+        session = path.stem if named else _first_session(records) or path.stem
+        return SourceFile(self.name, str(path), session=session)
+
+
+def _in_projects(path: PurePath) -> bool:
+    """Whether a path is `projects/<project>/<file>`, where Claude Code keeps transcripts."""
+    folders = path.parent.parts
+    return len(folders) >= 2 and folders[-2] == "projects"
+
+
+def _parent_folder(folders: tuple[str, ...]) -> str:
+    """The session whose `<session>/subagents/` folder these are inside of, or ""."""
+    if "subagents" not in folders:
+        return ""
+    at = len(folders) - 1 - folders[::-1].index("subagents")
+    session = folders[at - 1] if at else ""
+    return session if is_uuid(session) else ""
+
+
+def _first_session(records: list[Any]) -> str:
+    for record in records:
+        session = text_of(dict_of(record).get("sessionId"))
+        if session:
+            return session
+    return ""
+
+
+def _is_ours(record: Any) -> bool:
+    """Whether a record can only be Claude Code's (others use the same words for other shapes)."""
+    body = dict_of(record)
+    name = text_of(body.get("type"))
+    if name not in TYPES or "payload" in body:
+        return False
+    if name in ("user", "assistant"):
+        return "content" in dict_of(body.get("message")) and type(body.get("sessionId")) is str
+    if name in _CHAIN_TYPES:
+        return type(body.get("uuid")) is str and type(body.get("sessionId")) is str
+    return any(key in body for key in ("sessionId", "leafUuid", "messageId"))

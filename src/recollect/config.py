@@ -1,0 +1,66 @@
+"""Settings: where the store is, what this host is called, which prices hold.
+
+An option beats the environment, the environment beats the config file, and that beats
+the platform's own places. Only the faces and the facade read this; everything below
+takes plain arguments.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a person set, with defaults filled in. `prices`: model name to dollars per million tokens."""
+
+    store: Path
+    host: str
+    prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """The config file: RECOLLECT_CONFIG, else `config.toml` in the platform's folder."""
+    if environ.get("RECOLLECT_CONFIG"):
+        return Path(environ["RECOLLECT_CONFIG"]).expanduser()
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("recollect", appauthor=False)) / "config.toml"
+
+
+def load_config(store: str | None = None, environ: Mapping[str, str] = os.environ) -> Config:
+    """The settings in force; `store` is what the command line said."""
+    values = _read(config_path(environ))
+    chosen = store or environ.get("RECOLLECT_STORE") or values.get("store")
+    return Config(
+        store=Path(chosen).expanduser() if chosen else _default_store(),
+        host=str(values.get("host") or socket.gethostname()),
+        prices=values.get("prices", {}),
+    )
+
+
+def _default_store() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memory.h5"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not valid TOML: {error}", hint="fix or remove the file") from error

@@ -1,0 +1,119 @@
+"""Everything Recollect raises on purpose.
+
+    RecollectError                 a sentence for the person, and a hint at the next step
+    ├── UsageError                 the command's words are off                   exit 2
+    ├── NotFound                   no such session, source or entry              exit 3
+    ├── StoreError
+    │   ├── StoreMissing           there is no store at that path                exit 4
+    │   ├── NotAStore              something else is at that path                exit 4
+    │   ├── StoreTooNew            written by a newer Recollect                  exit 4
+    │   ├── StoreCorrupt           bytes fail their checksum                     exit 5
+    │   ├── StoreBusy              another process holds the writer's lock       exit 6
+    │   └── StoreWriteFailed       disk full, I/O error, read-only               exit 7
+    └── SourceError                a source cannot be read                       exit 8
+
+Interrupted by Ctrl-C: exit 130. Anything else is a bug: exit 70.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class RecollectError(Exception):
+    """The base of all errors a caller may want to catch."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(RecollectError):
+    """The call itself is wrong: an option, a value, a combination."""
+
+    exit_code = 2
+
+
+class NotFound(RecollectError):
+    """What was asked for is not in the store, or its name fits more than one thing."""
+
+    exit_code = 3
+
+
+class StoreError(RecollectError):
+    """Something about the store as a whole."""
+
+    exit_code = 4
+
+
+class StoreMissing(StoreError):
+    """There is no store at that path."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path}: there is no store here", hint="run `recollect ingest` to make one")
+
+
+class NotAStore(StoreError):
+    """The path holds something that is not a Recollect store. Nothing was changed."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(
+            f"{path}: not a Recollect store ({why})",
+            hint="name another file with --store, or move this one away; nothing was changed",
+        )
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a newer Recollect than this one."""
+
+    def __init__(self, path: Path, found: int, known: int) -> None:
+        super().__init__(
+            f"{path}: store format {found}, and this Recollect reads up to {known}",
+            hint="upgrade with `pip install -U recollect`; nothing was changed",
+        )
+
+
+class StoreCorrupt(StoreError):
+    """Bytes on disk fail their checksum. Nothing was changed."""
+
+    exit_code = 5
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(
+            f"{path}: damaged: {what}",
+            hint="run `recollect check` to see how much is affected, "
+            "`recollect check --repair` to keep every good record; nothing was changed",
+        )
+
+
+class StoreBusy(StoreError):
+    """Another process is writing and did not finish in time."""
+
+    exit_code = 6
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(
+            f"{path}: another process has been writing for over {seconds:g} s",
+            hint="try again when it is done; the lock goes with its process",
+        )
+
+
+class StoreWriteFailed(StoreError):
+    """The disk refused a write; what was saved before is untouched."""
+
+    exit_code = 7
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        super().__init__(
+            f"{path}: could not write: {error.strerror or error}",
+            hint="free some space or fix the permissions, then run the same command again; "
+            "everything saved before is still there",
+        )
+
+
+class SourceError(RecollectError):
+    """A source file cannot be read as what it claims to be."""
+
+    exit_code = 8

@@ -1,0 +1,337 @@
+"""Taking sources into a store: what is new in each file, once, with a count of everything.
+
+A source's cursor moves in the same commit as its lines, so a kill at any moment loses
+only work, never lines. Every line read is counted as exactly one of: taken, duplicate,
+bad, blank, waiting (the half-written end of a file).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import BinaryIO
+
+from recollect.adapters import ADAPTERS, Adapter, Parser
+from recollect.discover import Found
+from recollect.errors import SourceError
+from recollect.project import project_of
+from recollect.reader import PIECE_BYTES, BadLine, batches, chunks, decode, open_source
+from recollect.records import Cursor, Framing, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.store.base import Source, Taken, Writer, source_bytes
+
+COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash has to do again
+_WINDOW_BYTES = 4096
+_PLACES_MAX = 20
+
+Progress = Callable[[str, int, int], None]  # path, bytes done, bytes in all
+
+
+@dataclass(slots=True)
+class Report:
+    """What an ingest did. `lines` is the sum of the five counts behind it."""
+
+    sources: int = 0
+    unchanged: int = 0
+    changed: int = 0
+    restarted: int = 0
+    bytes_parsed: int = 0
+    lines: int = 0
+    taken: int = 0
+    duplicate: int = 0
+    bad: int = 0
+    blank: int = 0
+    waiting: int = 0
+    entries: int = 0
+    lenient: int = 0
+    bad_reasons: Counter[str] = field(default_factory=Counter)
+    bad_places: list[str] = field(default_factory=list)
+    unknown_types: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+class Ingest:
+    """One pass over sources and journal segments, through one writer."""
+
+    def __init__(self, writer: Writer, host: str, progress: Progress | None = None) -> None:
+        self.report = Report()
+        self._writer = writer
+        self._host = host
+        self._progress = progress or (lambda path, done, total: None)
+        self._uncommitted = 0
+        self._done = 0
+        self._total = 0
+
+    def sweep(self, found: Sequence[Found]) -> None:
+        """Take what is new in each file; a file that cannot be read is noted, the rest goes on."""
+        self._total = sum(each.size for each in found)
+        for each in found:
+            self.report.sources += 1
+            self._progress(each.file.path, self._done, self._total)
+            before = self._done
+            try:
+                self._file(each.adapter, each.file)
+            except SourceError as error:
+                self.report.failed[each.file.path] = str(error)
+            self._done = before + each.size
+        self._progress("", self._done, self._total)
+
+    def fold(self, pending: Iterable[tuple[int, Segment]]) -> int:
+        """Take what the journal holds; returns the last sequence number taken."""
+        last = 0
+        for number, segment in pending:
+            self._segment(segment)
+            self._writer.folded(number)
+            last = number
+        return last
+
+    # -- one source ----------------------------------------------------------------------
+
+    def _file(self, adapter: Adapter, file: SourceFile) -> None:
+        with open_source(file.read_path) as opened:
+            seen = _seen(opened)
+            if self._writer.is_current(self._host, file.path, seen):
+                self.report.unchanged += 1
+                return
+            held = self._writer.source(self._host, file.path)
+            start = 0 if held is None else self._resume_at(opened, file, held, seen)
+            restart = start is None
+            self.report.changed += 1
+            self.report.restarted += restart
+            taking = _Taking(adapter, file, self._host, None if restart else held, start or 0, restart)
+            taking.opened, taking.seen = opened, seen
+            if file.framing == Framing.LINES:
+                self._take_all(taking, batches(chunks(opened, compressed=file.compressed, start=start or 0)))
+            elif held is None or restart:
+                self._take_all(taking, _whole(chunks(opened, compressed=False)))
+            else:
+                self._writer.touch(self._host, file.path, taking.cursor(done=True))
+
+    def _resume_at(self, opened: BinaryIO, file: SourceFile, held: Source, seen: Cursor) -> int | None:
+        """Where the new part of a file begins; None when the file is not what it was."""
+        cursor = held.cursor
+        if seen.size < cursor.offset and not file.compressed:
+            return None
+        sure = cursor.window and cursor.inode == seen.inode and file.framing == Framing.LINES
+        if sure and not file.compressed:
+            same = window_of(opened, cursor.offset) == cursor.window
+        else:
+            same = self._same_start(opened, file, held)
+        if not same:
+            return None
+        if cursor.terminated or cursor.waiting or file.framing == Framing.DOCUMENT:
+            return cursor.offset
+        # The last line was taken without its newline: that must be what comes next.
+        following = next(chunks(opened, compressed=file.compressed, start=cursor.offset), b"")[:1]
+        return {b"": cursor.offset, b"\n": cursor.offset + 1}.get(following)
+
+    def _same_start(self, opened: BinaryIO, file: SourceFile, held: Source) -> bool:
+        """Whether the file begins with every byte that was taken of it, compared in full."""
+        content = _Bytes(chunks(opened, compressed=file.compressed))
+        left = held.cursor.offset
+        for piece in source_bytes(held, self._writer.view().lines(held)):
+            piece = piece[:left]
+            if content.take(len(piece)) != piece:
+                return False
+            left -= len(piece)
+        return file.framing != Framing.DOCUMENT or not content.take(1)
+
+    def _segment(self, segment: Segment) -> None:
+        """Take one journal segment, as far as it reaches beyond what is there."""
+        adapter = next((a for a in ADAPTERS if a.name == segment.source.agent), None)
+        if adapter is None:
+            raise SourceError(f"the journal holds lines of {segment.source.agent!r}, an unknown agent")
+        held = self._writer.source(segment.host, segment.source.path)
+        at = held.cursor.offset if held is not None else 0
+        if segment.offset > at and os.path.isfile(segment.source.read_path):
+            # Something before it was never captured, but the file still has it.
+            self._file(adapter, segment.source)
+            return
+        data = segment.data[max(at - segment.offset, 0) :]
+        if held is not None and not held.cursor.terminated and not held.cursor.waiting:
+            data = data.removeprefix(b"\n")
+            at += 1
+        if not data:
+            return
+        start = max(at, segment.offset)
+        taking = _Taking(adapter, segment.source, segment.host, held, start, restart=False)
+        self._take_all(taking, batches(iter([data])))
+
+    def _take_all(self, taking: _Taking, found: Iterator[list[tuple[bytes, int]]]) -> None:
+        batch: list[tuple[bytes, int]] = []
+        for following in found:
+            if batch:
+                self._take(taking, batch, done=False)
+            batch = following
+        self._take(taking, batch, done=True)
+
+    def _take(self, taking: _Taking, batch: list[tuple[bytes, int]], *, done: bool) -> None:
+        """Hand one batch to the store. Only with the last one is the file marked as seen."""
+        if not batch:
+            if taking.held is not None:
+                self._writer.touch(taking.host, taking.file.path, taking.cursor(done=True))
+            return
+        lines = []
+        for data, flags in batch:
+            lines.append(self._line(taking, data, flags))
+            taking.pass_over(lines[-1])
+        taken = self._writer.take(
+            taking.file, taking.host, lines, taking.cursor(done=done), taking.facts(),
+            parser=taking.adapter.version, restart=taking.restart,
+        )  # fmt: skip
+        taking.restart = False
+        self._count(taking, lines, taken)
+        read = sum(len(data) + 1 for data, _ in batch)
+        self._done += read
+        self._uncommitted += read
+        self._progress(taking.file.path, min(self._done, self._total), self._total)
+        if self._uncommitted >= COMMIT_BYTES:
+            self._writer.commit()
+            self._uncommitted = 0
+
+    def _line(self, taking: _Taking, data: bytes, flags: int) -> Line:
+        """Decode and parse one line; a bad one is data, not an exception."""
+        self.report.bytes_parsed += len(data)
+        if flags & LineFlag.BAD:
+            return Line(data, flags)
+        if taking.file.framing == Framing.DOCUMENT:
+            return Line(data, flags, taking.parser.document(data))
+        taking.terminated = not flags & LineFlag.PENDING
+        if not data.strip():
+            return Line(data, flags or LineFlag.BLANK)
+        try:
+            record, lenient = decode(data)
+        except BadLine:
+            return Line(data, flags or LineFlag.BAD)
+        if flags & LineFlag.PENDING:
+            # Without a newline only a value that marks its own end is known to be whole.
+            if data[-1:] not in (b"}", b"]", b'"'):
+                return Line(data, flags)
+            flags = 0
+        parsed = taking.parser.parse(record)
+        flags |= LineFlag.LENIENT if lenient else 0
+        return Line(data, flags if parsed.known else flags | LineFlag.UNKNOWN, parsed)
+
+    def _count(self, taking: _Taking, lines: Sequence[Line], taken: Taken) -> None:
+        report = self.report
+        report.lines += len(lines)
+        report.entries += taken.entries
+        first = taking.number - len(lines) + 1
+        for number, (line, known) in enumerate(zip(lines, taken.known, strict=True), first):
+            flags = line.flags
+            if known:
+                report.duplicate += 1
+            elif flags & LineFlag.PENDING:
+                report.waiting += 1
+            elif flags & LineFlag.BAD:
+                self._note_bad(taking.file.path, number, line)
+            elif flags & LineFlag.BLANK:
+                report.blank += 1
+            else:
+                report.taken += 1
+                report.lenient += bool(flags & LineFlag.LENIENT)
+                if flags & LineFlag.UNKNOWN and line.parsed is not None:
+                    report.unknown_types[line.parsed.type] += 1
+
+    def _note_bad(self, path: str, number: int, line: Line) -> None:
+        self.report.bad += 1
+        reason = "longer than 64 MiB"
+        if len(line.data) < PIECE_BYTES and not line.flags & LineFlag.CONTINUES:
+            try:
+                decode(line.data)
+            except BadLine as error:
+                reason = str(error)
+        self.report.bad_reasons[reason] += 1
+        if len(self.report.bad_places) < _PLACES_MAX:
+            self.report.bad_places.append(f"{path}:{number}: {reason}")
+
+
+class _Taking:
+    """A source being read: where we are in it, and what its parser has seen."""
+
+    def __init__(
+        self, adapter: Adapter, file: SourceFile, host: str, held: Source | None, start: int, restart: bool
+    ) -> None:
+        self.adapter, self.file, self.host, self.held = adapter, file, host, held
+        self.restart = restart
+        self.parser: Parser = adapter.parser(file, held.cursor.state if held is not None else {})
+        self.offset = start
+        self.number = held.lines - held.cursor.waiting if held is not None else 0
+        self.terminated = True
+        self.waiting = False
+        self.opened: BinaryIO | None = None
+        self.seen = Cursor()
+        if held is not None and start == held.cursor.offset:
+            self.terminated, self.waiting = held.cursor.terminated, held.cursor.waiting
+
+    def pass_over(self, line: Line) -> None:
+        """Move behind a line that was just read."""
+        self.number += 1
+        self.waiting = bool(line.flags & LineFlag.PENDING)
+        if self.file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES:
+            self.offset += len(line.data)
+            self.terminated = False
+        elif self.waiting:
+            self.terminated = False
+        else:
+            self.offset += len(line.data) + self.terminated
+
+    def cursor(self, *, done: bool) -> Cursor:
+        """How far we are. A file not read to its end is not marked as seen, so it is looked at again."""
+        window = 0
+        if self.opened is not None and not self.file.compressed:
+            window = window_of(self.opened, self.offset)
+        seen = self.seen if done else Cursor(inode=self.seen.inode)
+        return replace(
+            seen, offset=self.offset, window=window, terminated=self.terminated, waiting=self.waiting,
+            state=self.parser.state(),
+        )  # fmt: skip
+
+    def facts(self) -> SessionFacts:
+        facts = self.parser.facts
+        return replace(
+            facts,
+            id=facts.id or self.file.session or PurePath(self.file.path).name.split(".")[0],
+            project=facts.project or project_of(facts.cwd),
+        )
+
+
+def window_of(opened: BinaryIO, offset: int) -> int:
+    """The hash of the last few kilobytes before an offset; never 0."""
+    opened.seek(max(offset - _WINDOW_BYTES, 0))
+    data = opened.read(min(offset, _WINDOW_BYTES))
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
+
+
+def _seen(opened: BinaryIO) -> Cursor:
+    now = os.fstat(opened.fileno())
+    return Cursor(size=now.st_size, mtime_ns=now.st_mtime_ns, ctime_ns=now.st_ctime_ns, inode=now.st_ino)
+
+
+def _whole(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:
+    """A document as one line, or as pieces of one when it is huge."""
+    carry = bytearray()
+    for piece in pieces:
+        carry += piece
+        if len(carry) >= PIECE_BYTES:
+            yield [(bytes(carry), LineFlag.BAD | LineFlag.CONTINUES)]
+            carry.clear()
+    if carry:
+        yield [(bytes(carry), 0)]
+
+
+class _Bytes:
+    """A run of chunks taken by length."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest = pieces, b""
+
+    def take(self, size: int) -> bytes:
+        while len(self._rest) < size and (piece := next(self._pieces, b"")):
+            self._rest += piece
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        return taken

@@ -1,0 +1,154 @@
+"""`Memory`: the one object that every face talks to.
+
+    with recollect.Memory.open() as memory:
+        memory.ingest()
+        for entry in memory.tail("3f2a", 20):
+            print(entry.entry.kind.name, entry.entry.text)
+
+Reads see everything that was ever acknowledged: the store, and whatever waits in the
+journal, folded into a private copy of the state that is never written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from recollect.config import Config, load_config
+from recollect.discover import agent_roots, discover
+from recollect.errors import NotFound, StoreMissing, UsageError
+from recollect.ingest import Ingest, Progress, Report
+from recollect.records import Role, Segment
+from recollect.store.base import Session, Source, StoredEntry, StoreInfo, View, source_bytes
+from recollect.store.hdf5 import Hdf5Store
+from recollect.store.journal import journal_path
+from recollect.usage import UsageReport, summarise
+
+
+class Memory:
+    """A person's memory of what their agents said and did."""
+
+    def __init__(self, store: Hdf5Store, config: Config) -> None:
+        self._store = store
+        self.config = config
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str] | None = None, *, create: bool = True, config: Config | None = None
+    ) -> Memory:
+        """The memory at `path`, by default the person's own; a missing one is made unless `create=False`."""
+        config = config or load_config(os.fspath(path) if path is not None else None)
+        target = Path(path) if path is not None else config.store
+        # A hook may have appended before there ever was a store.
+        create = create or journal_path(target).exists()
+        return cls(Hdf5Store.open(target, create=create), config)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._store.close()
+
+    @property
+    def path(self) -> Path:
+        return self._store.path
+
+    # -- in --------------------------------------------------------------------------------
+
+    def ingest(
+        self, paths: Iterable[str | os.PathLike[str]] = (), *, dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> Report:  # fmt: skip
+        """Take everything new from the given files and folders, or from this machine's agents.
+
+        A dry run reports exactly what would be taken and changes nothing.
+        """
+        roots = [Path(path) for path in paths] or agent_roots(Path.home(), os.environ)
+        found = discover(roots)
+        writing = self._store.rehearsal() if dry_run else self._store.writer()
+        with writing as writer:
+            ingest = Ingest(writer, self.config.host, progress)
+            ingest.report.skipped = found.skipped
+            folded = ingest.fold(self._store.pending())
+            ingest.sweep(found.found)
+            if folded or ingest.report.changed:
+                writer.commit()
+        if folded and not dry_run:
+            self._store.clear_journal(folded)
+        return ingest.report
+
+    def append(self, segment: Segment) -> int:
+        """Make bytes of a source durable without parsing them; returns their number in the journal."""
+        return self._store.append(segment)
+
+    def checkpoint(self) -> Report:
+        """Fold the journal into the store."""
+        return self.ingest_nothing()
+
+    # -- out -------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def view(self) -> Iterator[View]:
+        """One consistent state, the journal's tail included."""
+        pending = self._store.pending()
+        if not pending:
+            with self._store.view() as view:
+                yield view
+            return
+        with self._store.rehearsal() as writer:
+            Ingest(writer, self.config.host).fold(pending)
+            yield writer.view()
+
+    def info(self) -> StoreInfo:
+        with self.view() as view:
+            return view.info()
+
+    def sessions(self) -> list[Session]:
+        """Every session, the most recently active last."""
+        with self.view() as view:
+            return sorted(view.sessions(), key=lambda s: (s.facts.ended_ms, s.facts.id))
+
+    def session(self, prefix: str) -> Session:
+        """The session whose id starts so."""
+        with self.view() as view:
+            return view.find_session(prefix)
+
+    def show(self, prefix: str) -> Iterator[StoredEntry]:
+        """Everything a session shows, in order."""
+        with self.view() as view:
+            yield from view.entries(view.find_session(prefix))
+
+    def tail(self, prefix: str, count: int = 20) -> list[StoredEntry]:
+        """The last entries of a session."""
+        with self.view() as view:
+            return list(view.entries(view.find_session(prefix), last=count))
+
+    def sources(self, prefix: str | None = None) -> list[Source]:
+        """All sources, or one session's, replaced versions too."""
+        with self.view() as view:
+            return view.sources(view.find_session(prefix) if prefix is not None else None)
+
+    def raw(self, prefix: str) -> Iterator[bytes]:
+        """A session's transcript file, byte for byte, piece by piece."""
+        with self.view() as view:
+            source = main_source(view.sources(view.find_session(prefix)), prefix)
+            yield from source_bytes(source, view.lines(source))
+
+    def usage(self, by: str = "") -> UsageReport:
+        """Tokens and cost of everything, grouped by day, model, project, session or agent."""
+        with self.view() as view:
+            return summarise(view.usage(), by, self.config.prices)
+
+
+def main_source(sources: Iterable[Source], prefix: str) -> Source:
+    """The newest version of a session's own transcript."""
+    mains = [s for s in sources if s.file.role in (Role.MAIN, Role.SUBAGENT) and not s.superseded]
+    if not mains:
+        raise NotFound(f"session {prefix!r} has no transcript of its own in the store")
+    return max(mains, key=lambda source: source.lines)

@@ -1,0 +1,220 @@
+"""The contract of a store. Every engine keeps these promises; one test class checks them.
+
+A *view* is one consistent state to read. A *writer* is the one process that changes the
+store; what it takes becomes visible and durable together, at `commit`, or not at all. An
+*append* is durable when it returns and needs no writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from recollect.records import Cursor, Entry, Line, Segment, SessionFacts, SourceFile
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stored session: what is known of it, where it is from, how much it shows."""
+
+    facts: SessionFacts
+    host: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stored source. `superseded`: the file was rewritten, and a newer version is stored too."""
+
+    file: SourceFile
+    host: str
+    cursor: Cursor
+    session: str
+    lines: int
+    parser: int
+    superseded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry with the short id it is addressed by and the ids of its record in the log."""
+
+    id: str
+    session: str
+    type: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line as it was in its source, and what it was taken for."""
+
+    data: bytes
+    flags: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of the lines handed to a writer: which ones the store had already."""
+
+    known: Sequence[bool]
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageColumns:
+    """Every counted response, one array per column; row n of each belongs together.
+
+    `session` and `model` index into `sessions` and `models`; `line` is for `View.locate`.
+    """
+
+    sessions: Sequence[Session]
+    models: Sequence[str]
+    session: Array
+    model: Array
+    time: Array
+    line: Array
+    input: Array
+    output: Array
+    cache_read: Array
+    cache_write_5m: Array
+    cache_write_1h: Array
+    reasoning: Array
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """The store as a whole. `folded` is the last journal number that is in it."""
+
+    id: str
+    format: int
+    generation: int
+    epoch: int
+    created_ms: int
+    folded: int
+    sessions: int
+    sources: int
+    lines: int
+    entries: int
+    responses: int
+    line_bytes: int
+
+
+class View(Protocol):
+    """One consistent state of a store."""
+
+    def info(self) -> StoreInfo: ...
+
+    def sessions(self) -> list[Session]:
+        """All sessions, in the order they were first seen."""
+        ...
+
+    def find_session(self, prefix: str) -> Session:
+        """The one session whose id starts so; NotFound for none or several."""
+        ...
+
+    def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
+        """What a session shows, in order; only the last few if asked."""
+        ...
+
+    def sources(self, session: Session | None = None) -> list[Source]:
+        """All sources, or those of one session; replaced versions too, oldest first."""
+        ...
+
+    def lines(self, source: Source) -> Iterator[StoredLine]:
+        """A source's lines in file order."""
+        ...
+
+    def usage(self) -> UsageColumns: ...
+
+    def types(self) -> dict[str, tuple[int, bool]]:
+        """How many lines there are of each record type, and whether the type is known."""
+        ...
+
+    def locate(self, line: int) -> tuple[Source, int]:
+        """A source that holds this line, and the line's number in it, from 1."""
+        ...
+
+
+class Writer(Protocol):
+    """Changes to a store, held back until `commit`."""
+
+    def source(self, host: str, path: str) -> Source | None:
+        """The newest version of a source."""
+        ...
+
+    def is_current(self, host: str, path: str, seen: Cursor) -> bool:
+        """Whether size, times and inode are what they were when the file was last taken to its end."""
+        ...
+
+    def take(
+        self, file: SourceFile, host: str, lines: Sequence[Line], cursor: Cursor, facts: SessionFacts,
+        *, parser: int, restart: bool = False,
+    ) -> Taken:  # fmt: skip
+        """Add lines behind those the source already has.
+
+        `restart`: the file is another than it was; these lines begin a new version of
+        it, and lines that the old one had too are stored once. A line the store has from
+        another source is linked, not stored again.
+        """
+        ...
+
+    def touch(self, host: str, path: str, cursor: Cursor) -> None:
+        """Note that a source was looked at and had nothing new."""
+        ...
+
+    def folded(self, sequence: int) -> None:
+        """The journal up to this number is in what has been taken."""
+        ...
+
+    def commit(self) -> None: ...
+
+    def view(self) -> View:
+        """The state with everything taken so far."""
+        ...
+
+
+class Store(Protocol):
+    """One memory."""
+
+    def view(self) -> AbstractContextManager[View]: ...
+
+    def writer(self, *, timeout: float = 60.0) -> AbstractContextManager[Writer]:
+        """The right to change the store; StoreBusy when another process keeps it."""
+        ...
+
+    def rehearsal(self) -> AbstractContextManager[Writer]:
+        """A writer whose changes only it sees: `commit` keeps nothing. For reading the journal's tail."""
+        ...
+
+    def append(self, segment: Segment) -> int: ...
+
+    def pending(self) -> list[tuple[int, Segment]]:
+        """What was appended and is not folded yet."""
+        ...
+
+    def clear_journal(self, through: int) -> bool:
+        """Drop the journal if it holds nothing newer than `through`."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def source_bytes(source: Source, lines: Iterator[StoredLine]) -> Iterator[bytes]:
+    """The source file's content, piece by piece, exactly as it was."""
+    from recollect.records import Framing, LineFlag
+
+    joint = b""
+    for line in lines:
+        yield joint + line.data if joint else line.data
+        cut = source.file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES
+        joint = b"" if cut else b"\n"
+    if source.lines and source.cursor.terminated and joint:
+        yield joint

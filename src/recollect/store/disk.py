@@ -1,0 +1,124 @@
+"""Every call that changes a file on disk, in one small object.
+
+Tests put another `Disk` in its place to count calls, to fail the Nth one, or to record
+them and rebuild what a power cut would have left. Nothing else in the store may write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Disk:
+    """The real file system. Files are born owner-only, whatever the umask."""
+
+    def open(self, path: Path, *, write: bool = False, create: bool = False, new: bool = False) -> int:
+        """Open a file; `create` makes a missing one, `new` insists that it was missing."""
+        flags = (os.O_RDWR if write else os.O_RDONLY) | _CLOEXEC
+        flags |= os.O_CREAT if create or new else 0
+        flags |= os.O_EXCL if new else 0
+        return os.open(path, flags, 0o600)
+
+    def write(self, fd: int, data: bytes | bytearray | memoryview, offset: int) -> None:
+        """Write all of `data` at `offset`, or raise."""
+        view = memoryview(data)
+        while len(view):
+            # A short write is not an error to the kernel; the rest is tried again, and
+            # a disk that is full answers that second try with ENOSPC.
+            written = _write_at(fd, view, offset)
+            view, offset = view[written:], offset + written
+
+    def truncate(self, fd: int, size: int) -> None:
+        os.ftruncate(fd, size)
+
+    def sync(self, fd: int) -> None:
+        """Make a file's content and size survive a power cut."""
+        if sys.platform == "darwin":
+            import fcntl
+
+            # On macOS fsync stops at the drive's own cache.
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+                return
+        os.fsync(fd)
+
+    def sync_data(self, fd: int) -> None:
+        """As `sync`, without times and modes."""
+        if hasattr(os, "fdatasync") and sys.platform != "darwin":
+            os.fdatasync(fd)
+        else:
+            self.sync(fd)
+
+    def sync_folder(self, folder: Path) -> None:
+        """Make names made, changed or removed in a folder survive a power cut."""
+        if os.name == "nt":
+            return
+        with self.opened(folder) as fd:
+            os.fsync(fd)
+
+    def rename(self, source: Path, target: Path) -> None:
+        os.replace(source, target)
+
+    def unlink(self, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+    def make_folder(self, folder: Path) -> None:
+        """Make a folder and its missing parents, the new ones owner-only."""
+        missing = []
+        while not folder.exists():
+            missing.append(folder)
+            folder = folder.parent
+        for each in reversed(missing):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(each, 0o700)
+
+    @contextlib.contextmanager
+    def opened(self, path: Path) -> Iterator[int]:
+        fd = os.open(path, os.O_RDONLY | _CLOEXEC)
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+
+
+if os.name == "nt":
+
+    def read_at(fd: int, view: memoryview, offset: int) -> int:
+        os.lseek(fd, offset, os.SEEK_SET)
+        data = os.read(fd, len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def _write_at(fd: int, view: memoryview, offset: int) -> int:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.write(fd, view)
+
+else:
+
+    def read_at(fd: int, view: memoryview, offset: int) -> int:
+        """Fill `view` from `offset`; returns how many bytes there were."""
+        return os.preadv(fd, [view], offset)
+
+    def _write_at(fd: int, view: memoryview, offset: int) -> int:
+        return os.pwrite(fd, view, offset)
+
+
+def read_bytes_at(fd: int, size: int, offset: int) -> bytes:
+    """Up to `size` bytes from `offset`."""
+    buffer = bytearray(size)
+    return bytes(buffer[: read_at(fd, memoryview(buffer), offset)])
+
+
+def same_file(fd: int, path: Path) -> bool:
+    """Whether a path still means the file that is open here."""
+    try:
+        return os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
+        return False

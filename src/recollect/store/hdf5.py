@@ -1,0 +1,311 @@
+"""The embedded engine: one HDF5 file, a journal in front, kernel locks between processes.
+
+Readers share a lock only while they read and look at the generation number each time;
+the writer keeps readers out only for the moment in which a finished commit is put in
+place. An h5py file left open at interpreter exit crashes the process, so every file
+opened here is closed by a finaliser at the latest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+import stat
+import time
+import weakref
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+
+from recollect.errors import NotAStore, StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreWriteFailed
+from recollect.records import Flag, Framing, Kind, LineFlag, Relation, Role, Segment
+from recollect.store import locks
+from recollect.store.disk import Disk, same_file
+from recollect.store.forms import TextForm
+from recollect.store.journal import Journal, journal_path, read_frames
+from recollect.store.layout import STREAMS, TABLES
+from recollect.store.pager import PAGE_BYTES, Header, Pager, recover
+from recollect.store.read import Hdf5View
+from recollect.store.tables import Damaged, Stream, Table
+from recollect.store.write import Hdf5Writer
+
+# Version 2 superblocks: their metadata carries checksums, and unlike version 3 they do
+# not refuse to open after a crash because of a flag no tool in the wheel can clear.
+_LIBVER = ("v108", "v108")
+_READ_LOCK_SECONDS = 30.0
+
+
+class Hdf5Store:
+    """A store in one file. Cheap to make: nothing is opened before it is asked for."""
+
+    def __init__(self, path: Path, *, disk: Disk | None = None) -> None:
+        self.path = path
+        self.disk = disk or Disk()
+        self._journal = Journal(path, self.disk)
+        self._reader: _OpenFile | None = None
+        self._reading = 0
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = False, disk: Disk | None = None) -> Hdf5Store:
+        """The store at `path`; with `create`, a new one if nothing is there."""
+        store = cls(path, disk=disk)
+        if not path.exists():
+            if not create:
+                raise StoreMissing(path)
+            create_file(path, store.disk)
+        elif path.is_dir():
+            raise NotAStore(path, "it is a folder")
+        return store
+
+    def __enter__(self) -> Hdf5Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._journal.close()
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    # -- reading ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def view(self) -> Iterator[Hdf5View]:
+        """One consistent state; writers wait with putting theirs in place while this is open."""
+        with self._shared() as reader, _told(self.path, reader.pager):
+            yield reader.view
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[Hdf5Writer]:
+        """A private writer over the committed state; its changes stay in memory."""
+        with self._shared():
+            fd = self.disk.open(self.path)
+            pager = Pager.open(self.path, fd, self.disk)
+            with contextlib.closing(_OpenFile(self.path, fd, pager, "r+")) as opened, _told(self.path, pager):
+                writer = Hdf5Writer(opened.file, pager.header, lambda folded: None)
+                try:
+                    yield writer
+                finally:
+                    writer.close()
+
+    @contextlib.contextmanager
+    def _shared(self) -> Iterator[_OpenFile]:
+        if self._reading:
+            assert self._reader is not None
+            self._reading += 1
+            try:
+                yield self._reader
+            finally:
+                self._reading -= 1
+            return
+        reader = self._locked_reader()
+        self._reading = 1
+        try:
+            yield reader
+        finally:
+            self._reading -= 1
+            locks.release(reader.fd, locks.APPLY)
+
+    def _locked_reader(self) -> _OpenFile:
+        """The file under a shared lock, at its present generation."""
+        while True:
+            fd = self._reader.fd if self._reader is not None else self._open_fd()
+            if not locks.acquire(fd, locks.APPLY, shared=True, timeout=_READ_LOCK_SECONDS):
+                raise StoreBusy(self.path, _READ_LOCK_SECONDS)
+            try:
+                if not same_file(fd, self.path):
+                    self._forget(fd)
+                    continue
+                pager = Pager.open(self.path, fd, self.disk)
+                held = self._reader
+                if held is None or held.pager.header != pager.header:
+                    if held is not None:
+                        held.close_file()
+                    self._reader = _OpenFile(self.path, fd, pager, "r")
+                assert self._reader is not None
+                return self._reader
+            except BaseException:
+                self._forget(fd)
+                raise
+
+    def _forget(self, fd: int) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        else:
+            os.close(fd)
+
+    def _open_fd(self) -> int:
+        try:
+            return self.disk.open(self.path)
+        except FileNotFoundError:
+            raise StoreMissing(self.path) from None
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: cannot be opened: {error.strerror}", hint="check its permissions"
+            ) from error
+
+    # -- writing ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def writer(self, *, timeout: float = 60.0) -> Iterator[Hdf5Writer]:
+        with self.writer_lock(timeout) as fd:
+            pager = Pager.open(self.path, fd, self.disk)
+            opened = _OpenFile(self.path, os.dup(fd), pager, "r+")
+            with contextlib.closing(opened), _told(self.path, pager):
+                writer = Hdf5Writer(opened.file, pager.header, self._committer(opened, fd))
+                try:
+                    yield writer
+                finally:
+                    writer.close()
+
+    @contextlib.contextmanager
+    def writer_lock(self, timeout: float) -> Iterator[int]:
+        """The writer's lock on the file the path means now, with leftovers of a dead writer cleared."""
+        while True:
+            try:
+                fd = self.disk.open(self.path, write=True)
+            except FileNotFoundError:
+                raise StoreMissing(self.path) from None
+            except OSError as error:
+                raise StoreWriteFailed(self.path, error) from error
+            try:
+                if not locks.acquire(fd, locks.WRITER, timeout=timeout):
+                    raise StoreBusy(self.path, timeout)
+                if not same_file(fd, self.path):
+                    continue
+                _owner_only(fd)
+                try:
+                    recover(self.disk, fd, self.path, lambda: self.without_readers(fd))
+                except OSError as error:
+                    raise StoreWriteFailed(self.path, error) from error
+                yield fd
+                return
+            finally:
+                os.close(fd)
+
+    @contextlib.contextmanager
+    def without_readers(self, fd: int) -> Iterator[None]:
+        if not locks.acquire(fd, locks.APPLY, timeout=_READ_LOCK_SECONDS):
+            raise OSError(errno.EAGAIN, "readers keep the store busy", str(self.path))
+        try:
+            yield
+        finally:
+            locks.release(fd, locks.APPLY)
+
+    def _committer(self, opened: _OpenFile, fd: int) -> _Committer:
+        return _Committer(self, opened, fd)
+
+    # -- the journal -----------------------------------------------------------------------
+
+    def append(self, segment: Segment) -> int:
+        return self._journal.append(segment.pack())
+
+    def pending(self) -> list[tuple[int, Segment]]:
+        if not journal_path(self.path).exists():
+            return []
+        with self.view() as view:
+            folded = view.info().folded
+        frames = read_frames(journal_path(self.path), folded)
+        return [(number, Segment.unpack(payload)) for number, payload in frames]
+
+    def clear_journal(self, through: int) -> bool:
+        return self._journal.clear(through)
+
+
+class _Committer:
+    """Brings what h5py holds into the pager, and the pager's pages to disk."""
+
+    def __init__(self, store: Hdf5Store, opened: _OpenFile, fd: int) -> None:
+        self._store, self._opened, self._fd = store, opened, fd
+
+    def __call__(self, folded: int) -> None:
+        pager = self._opened.pager
+        self._opened.file.flush()
+        pager.check()
+        header = replace(pager.header, folded=folded)
+        pager.commit(header, lambda: self._store.without_readers(self._fd))
+
+
+class _OpenFile:
+    """An h5py file over a pager, closed at the latest when the interpreter ends."""
+
+    def __init__(self, path: Path, fd: int, pager: Pager, mode: str) -> None:
+        self.fd = fd
+        self.pager = pager
+        try:
+            self.file = h5py.File(pager, mode, libver=_LIBVER)
+        except (OSError, RuntimeError, KeyError) as error:
+            raise StoreCorrupt(path, f"HDF5 cannot open it: {error}") from error
+        self.view = Hdf5View(self.file, pager.header)
+        self._finaliser = weakref.finalize(self, self.file.close)
+
+    def close_file(self) -> None:
+        self._finaliser()
+
+    def close(self) -> None:
+        self.close_file()
+        os.close(self.fd)
+
+
+@contextlib.contextmanager
+def _told(path: Path, pager: Pager) -> Iterator[None]:
+    """Turn what HDF5 or a checksum complains about into an error that names the file."""
+    try:
+        yield
+        pager.check()
+    except Damaged as error:
+        raise StoreCorrupt(path, str(error)) from error
+
+
+def create_file(path: Path, disk: Disk, header: Header | None = None) -> None:
+    """Make a new, empty store. It appears under its name whole, or not at all."""
+    disk.make_folder(path.parent)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    header = header or Header(store_id=secrets.token_bytes(16), created_ms=time.time_ns() // 1_000_000)
+    try:
+        fd = disk.open(temporary, write=True, new=True)
+        try:
+            pager = Pager.create(temporary, fd, disk, header)
+            with h5py.File(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
+                _lay_out(file)
+                file.flush()
+                pager.check()
+                pager.commit(header, contextlib.nullcontext)
+        finally:
+            os.close(fd)
+        # A link, unlike a rename, refuses to replace a store that another process made meanwhile.
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+        disk.sync_folder(path.parent)
+    except OSError as error:
+        raise StoreWriteFailed(path, error) from error
+    finally:
+        disk.unlink(temporary)
+
+
+def _lay_out(file: h5py.File) -> None:
+    file.attrs["about"] = "A Recollect store; docs/format.md of the project describes every dataset."
+    for enumeration in (Kind, Flag, LineFlag, Relation, Role, Framing, TextForm):
+        names = json.dumps({member.name: int(member) for member in enumeration})
+        file.attrs[enumeration.__name__] = names
+    tables = file.create_group("tables")
+    for name, columns in TABLES.items():
+        Table.create(tables, name, columns)
+    streams = file.create_group("streams")
+    for name in STREAMS:
+        Stream.create(streams, name)
+    Table(tables["names"], TABLES["names"]).append({"at": [0], "length": [0]})
+
+
+def _owner_only(fd: int) -> None:
+    if os.name != "nt" and stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
+        with contextlib.suppress(OSError):
+            os.fchmod(fd, 0o600)

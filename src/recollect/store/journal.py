@@ -1,0 +1,213 @@
+"""The append journal `<store>.h5-wal`: one frame, one write, one fdatasync.
+
+Any process may append; no HDF5, no numpy. A frame that is in the file whole is durable
+and will be folded into the store exactly once, because a checkpoint records the last
+sequence number it folded in the same commit as the data.
+
+The file is grown ahead in steps of zeros, because a sync that need not record a new size
+is a third faster (measured); its content ends at the last byte that is not zero. Nothing
+is ever cut off: a torn frame stays where it is, the next frame goes behind it, and readers
+find their way from frame to frame by the mark each one begins with.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from recollect.errors import StoreBusy, StoreWriteFailed, UsageError
+from recollect.store import locks
+from recollect.store.disk import Disk, read_bytes_at, same_file
+from recollect.store.pager import read_header, read_redo
+
+PAYLOAD_BYTES_MAX = 64 << 20
+
+_MARK = b"\xf5RCLFRM\xfa"
+_FRAME = struct.Struct("<8sIIQ")  # mark, payload length, crc32 of sequence and payload, sequence
+_TAIL = struct.Struct("<I4s")  # payload length again, to find the last frame from the end; ends in no zero
+_TAIL_MARK = b"\xfaEND"
+_GROW_BYTES = 256 << 10
+LOCK_SECONDS = 10.0
+
+
+def journal_path(store: Path) -> Path:
+    return store.with_name(store.name + "-wal")
+
+
+class Journal:
+    """Appends to one store's journal. Cheap to make; keeps its file open between appends."""
+
+    def __init__(self, store: Path, disk: Disk | None = None) -> None:
+        self.path = journal_path(store)
+        self._store = store
+        self._disk = disk or Disk()
+        self._fd = -1
+        self._end = -1  # where our own last append ended, and its number
+        self._sequence = 0
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = self._end = -1
+
+    def append(self, payload: bytes) -> int:
+        """Make one payload durable; returns its sequence number."""
+        if not 0 < len(payload) <= PAYLOAD_BYTES_MAX:
+            raise UsageError(f"a journal payload has 1 to {PAYLOAD_BYTES_MAX} bytes, not {len(payload)}")
+        try:
+            self._lock()
+            try:
+                return self._append(payload)
+            finally:
+                locks.release(self._fd, locks.APPEND)
+        except OSError as error:
+            self.close()
+            raise StoreWriteFailed(self.path, error) from error
+
+    def _append(self, payload: bytes) -> int:
+        end = self._end
+        if end < 0 or read_bytes_at(self._fd, 1, end) not in (b"", b"\0"):
+            end = content_end(self._fd)
+            # Numbers go on rising after a checkpoint has removed the journal.
+            self._sequence = last_sequence(self._fd, end) or folded_through(self._store)
+        sequence = self._sequence + 1
+        frame = frame_of(sequence, payload)
+        try:
+            if end + len(frame) > os.fstat(self._fd).st_size:
+                self._disk.write(self._fd, bytes(len(frame) + _GROW_BYTES), end)
+            self._disk.write(self._fd, frame, end)
+            self._disk.sync_data(self._fd)
+        except OSError:
+            # Not acknowledged, so it must not come back: a frame that reached the file
+            # although the sync failed would otherwise be folded by a later reader.
+            self._disk.truncate(self._fd, end)
+            raise
+        if end == 0:
+            self._disk.sync_folder(self.path.parent)
+        self._end, self._sequence = end + len(frame), sequence
+        return sequence
+
+    def _lock(self) -> None:
+        """Lock the file that the journal's name means now: a checkpoint may have removed the old one."""
+        while True:
+            if self._fd < 0:
+                self._disk.make_folder(self.path.parent)
+                self._fd = self._disk.open(self.path, write=True, create=True)
+            if not locks.acquire(self._fd, locks.APPEND, timeout=LOCK_SECONDS):
+                raise StoreBusy(self.path, LOCK_SECONDS)
+            if same_file(self._fd, self.path):
+                return
+            self.close()
+
+    def clear(self, through: int) -> bool:
+        """Remove the journal if nothing in it is newer than `through`; False when something is."""
+        try:
+            self._fd = self._fd if self._fd >= 0 else self._disk.open(self.path, write=True)
+        except FileNotFoundError:
+            return True
+        try:
+            self._lock()
+            try:
+                if last_sequence(self._fd, content_end(self._fd)) > through:
+                    return False
+                self._disk.unlink(self.path)
+                return True
+            finally:
+                locks.release(self._fd, locks.APPEND)
+        finally:
+            self.close()
+
+
+def folded_through(store: Path) -> int:
+    """The number up to which a store holds its journal's frames, 0 where there is no store."""
+    try:
+        with Disk().opened(store) as fd:
+            return read_header(fd, store, read_redo(store)).folded
+    except FileNotFoundError:
+        return 0
+
+
+def frame_of(sequence: int, payload: bytes) -> bytes:
+    numbered = sequence.to_bytes(8, "little") + payload
+    head = _FRAME.pack(_MARK, len(payload), zlib.crc32(numbered), sequence)
+    return b"".join((head, payload, _TAIL.pack(len(payload), _TAIL_MARK)))
+
+
+def read_frames(path: Path, after: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield (sequence, payload) of every whole frame newer than `after`, in file order.
+
+    What does not check is passed over up to the next frame that does; `damage` counts it.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return
+    for sequence, payload, _ in _scan(data, 0):
+        if sequence > after:
+            yield sequence, payload
+
+
+def damage(path: Path) -> int:
+    """How many bytes of a journal belong to no whole frame."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return 0
+    return len(data.rstrip(b"\0")) - sum(_FRAME.size + len(payload) + _TAIL.size for _, payload, _ in _scan(data, 0))
+
+
+def content_end(fd: int) -> int:
+    """Where the zeros begin that the file was grown by."""
+    end = os.fstat(fd).st_size
+    while end > 0:
+        start = max(end - _GROW_BYTES, 0)
+        content = read_bytes_at(fd, end - start, start).rstrip(b"\0")
+        if content:
+            return start + len(content)
+        end = start
+    return 0
+
+
+def last_sequence(fd: int, end: int) -> int:
+    """The newest whole frame's number, 0 in an empty file: one small read when the end is whole."""
+    tail = read_bytes_at(fd, _TAIL.size, end - _TAIL.size) if end >= _FRAME.size + _TAIL.size else b""
+    if tail:
+        start = end - _TAIL.size - int(_TAIL.unpack(tail)[0]) - _FRAME.size
+        if start >= 0:
+            frame = _frame_at(read_bytes_at(fd, end - start, start), 0)
+            if frame is not None:
+                return frame[0]
+    return max((sequence for sequence, _, _ in _scan(read_bytes_at(fd, end, 0), 0)), default=0)
+
+
+def _scan(data: bytes, at: int) -> Iterator[tuple[int, bytes, int]]:
+    while (at := data.find(_MARK, at)) >= 0:
+        frame = _frame_at(data, at)
+        if frame is None:
+            at += 1
+        else:
+            yield frame
+            at = frame[2]
+
+
+def _frame_at(data: bytes, at: int) -> tuple[int, bytes, int] | None:
+    """(sequence, payload, end) of the frame that starts at `at`, if it is whole."""
+    if len(data) - at < _FRAME.size or not data.startswith(_MARK, at):
+        return None
+    _, length, crc, sequence = _FRAME.unpack_from(data, at)
+    end = at + _FRAME.size + length + _TAIL.size
+    payload = data[at + _FRAME.size : end - _TAIL.size]
+    if not 0 < length <= PAYLOAD_BYTES_MAX or end > len(data):
+        return None
+    if zlib.crc32(sequence.to_bytes(8, "little") + payload) != crc:
+        return None
+    return (sequence, payload, end) if data[end - _TAIL.size : end] == _TAIL.pack(length, _TAIL_MARK) else None

@@ -1,0 +1,359 @@
+"""The file under HDF5: reads see committed bytes, writes stay in memory until `commit`.
+
+HDF5 is not crash-safe and never calls fsync, so it never touches the disk here. It
+writes into a page overlay; a commit moves the overlay to disk in an order that leaves
+the old state or the new one, whatever is cut short, and nothing in between.
+
+The surprise: the methods HDF5 calls must not raise. An exception inside that callback
+crashes the interpreter (measured), so an error is kept in `error`, the read is padded
+with zeros, and whoever called h5py asks `check()` afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recollect.errors import NotAStore, StoreCorrupt, StoreTooNew, StoreWriteFailed
+from recollect.store.disk import Disk, read_at, read_bytes_at
+
+PAGE_BYTES = 4096
+FORMAT_VERSION = 1
+
+_MAGIC = b"RCLSTORE"
+_HEADER = struct.Struct("<8sIIQ16sQQQQ")  # followed by the crc32 of these bytes
+_REDO_MAGIC = b"RCLREDO1"
+_REDO_HEADER = struct.Struct("<8s16sQQI")  # magic, store id, generation, size, pages
+_REDO_PAGE = struct.Struct("<QI")  # page number, crc32 of its bytes
+_CRC = struct.Struct("<I")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The store's first page: enough to know it without opening HDF5.
+
+    `generation` grows by one with each commit; `epoch` with each rewrite of the file;
+    `size` is the file's length at that commit; `folded` is the journal sequence number
+    up to which everything is in the store; `created_ms` is when the store was made.
+    """
+
+    store_id: bytes
+    created_ms: int
+    generation: int = 0
+    epoch: int = 0
+    size: int = 0
+    folded: int = 0
+    format: int = FORMAT_VERSION
+
+    def pack(self) -> bytes:
+        body = _HEADER.pack(
+            _MAGIC, self.format, PAGE_BYTES, self.created_ms, self.store_id,
+            self.generation, self.epoch, self.size, self.folded,
+        )  # fmt: skip
+        return (body + _CRC.pack(zlib.crc32(body))).ljust(PAGE_BYTES, b"\0")
+
+    @classmethod
+    def unpack(cls, page: bytes, path: Path) -> Header:
+        """Read a header page, or say what is wrong with it."""
+        if len(page) < _HEADER.size + _CRC.size or not page.startswith(_MAGIC):
+            raise NotAStore(path, "it is empty" if not page else "the first bytes are not a store's")
+        body = page[: _HEADER.size]
+        if _CRC.unpack_from(page, _HEADER.size)[0] != zlib.crc32(body):
+            raise StoreCorrupt(path, "the header page fails its checksum")
+        _, format_, _, created_ms, store_id, generation, epoch, size, folded = _HEADER.unpack(body)
+        if format_ > FORMAT_VERSION:
+            raise StoreTooNew(path, format_, FORMAT_VERSION)
+        return cls(store_id, created_ms, generation, epoch, size, folded, format_)
+
+
+@dataclass(frozen=True, slots=True)
+class Redo:
+    """Pages of one commit that overwrite older ones, read back from the redo file."""
+
+    store_id: bytes
+    generation: int
+    size: int
+    pages: dict[int, bytes]
+
+    def applies_to(self, header: Header | None) -> bool:
+        """Whether these pages are the newest commit of the file with this header.
+
+        An older redo file can come back after a power cut, since its removal need not
+        have reached the disk; replaying it over later commits would undo them. A header
+        that fails its checksum was being overwritten by exactly this redo file.
+        """
+        if header is None:
+            return True
+        return self.store_id == header.store_id and self.generation - header.generation in (0, 1)
+
+    def put(self, disk: Disk, fd: int) -> None:
+        """Overwrite the old pages. Doing it twice does no harm."""
+        for offset, run in _runs(self.pages):
+            disk.write(fd, run, offset)
+        if os.fstat(fd).st_size != self.size:
+            disk.truncate(fd, self.size)
+
+
+def redo_path(path: Path) -> Path:
+    return path.with_name(path.name + "-redo")
+
+
+def read_redo(path: Path) -> Redo | None:
+    """The redo file beside a store if there is a complete one."""
+    try:
+        data = redo_path(path).read_bytes()
+    except OSError:
+        return None
+    index_at = _REDO_HEADER.size
+    if len(data) < index_at or not data.startswith(_REDO_MAGIC):
+        return None
+    _, store_id, generation, size, count = _REDO_HEADER.unpack_from(data)
+    pages_at = index_at + count * _REDO_PAGE.size + _CRC.size
+    if len(data) != pages_at + count * PAGE_BYTES:
+        return None
+    if _CRC.unpack_from(data, pages_at - _CRC.size)[0] != zlib.crc32(data[: pages_at - _CRC.size]):
+        return None
+    pages = {}
+    for n in range(count):
+        number, crc = _REDO_PAGE.unpack_from(data, index_at + n * _REDO_PAGE.size)
+        page = data[pages_at + n * PAGE_BYTES : pages_at + (n + 1) * PAGE_BYTES]
+        if zlib.crc32(page) != crc:
+            return None
+        pages[number] = page
+    return Redo(store_id, generation, size, pages)
+
+
+def read_header(fd: int, path: Path, redo: Redo | None) -> Header:
+    """The header in force, seen through a complete redo file where there is one."""
+    page = read_bytes_at(fd, PAGE_BYTES, 0)
+    if redo is None:
+        return Header.unpack(page, path)
+    try:
+        header: Header | None = Header.unpack(page, path)
+    except StoreCorrupt:
+        header = None
+    return Header.unpack(redo.pages.get(0, page) if redo.applies_to(header) else page, path)
+
+
+class Pager:
+    """A file object for h5py over one descriptor, with a private overlay of pages."""
+
+    def __init__(self, path: Path, fd: int, disk: Disk) -> None:
+        self.path = path
+        self.error: BaseException | None = None
+        self._fd = fd
+        self._disk = disk
+        self._position = 0
+        self._base: dict[int, bytes] = {}  # pages of a durable commit that are not in place yet
+        self._dirty: dict[int, bytearray] = {}
+        self.header = Header(b"", 0)
+        self._size = 0
+
+    @classmethod
+    def open(cls, path: Path, fd: int, disk: Disk) -> Pager:
+        """Over an existing store. A complete redo file is seen, never written, here."""
+        pager = cls(path, fd, disk)
+        redo = read_redo(path)
+        pager.header = read_header(fd, path, redo)
+        if redo is not None and redo.applies_to(pager.header):
+            pager._base = redo.pages
+        pager._size = pager.header.size
+        if os.fstat(fd).st_size < pager.header.size and not pager._base:
+            raise StoreCorrupt(
+                path, f"it is {os.fstat(fd).st_size} bytes long and should be {pager.header.size}"
+            )
+        return pager
+
+    @classmethod
+    def create(cls, path: Path, fd: int, disk: Disk, header: Header) -> Pager:
+        """Over a new, empty file."""
+        pager = cls(path, fd, disk)
+        pager.header = header
+        return pager
+
+    def check(self) -> None:
+        """Raise what a callback had to swallow."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            if isinstance(error, OSError):
+                raise StoreCorrupt(self.path, f"cannot be read: {error.strerror or error}") from error
+            raise error
+
+    # -- what h5py calls; none of these may raise ---------------------------------
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = base + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def read(self, size: int = -1) -> bytes:
+        buffer = bytearray(self._size - self._position if size < 0 else size)
+        return bytes(buffer[: self.readinto(buffer)])
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:
+        view = memoryview(buffer).cast("B")
+        start, length = self._position, len(view)
+        self._position += length
+        try:
+            got = read_at(self._fd, view, start) if length else 0
+        except BaseException as error:  # kept for check(): HDF5 cannot carry it
+            self.error = self.error or error
+            got = 0
+        if got < length:
+            view[got:] = bytes(length - got)
+        for pages in (self._base, self._dirty):
+            if pages:
+                _patch(view, start, pages)
+        return length
+
+    def write(self, data: bytes | memoryview) -> int:
+        view = memoryview(data).cast("B")
+        start, length = self._position, len(view)
+        self._position += length
+        try:
+            self._put(view, start)
+        except BaseException as error:  # out of memory, most likely
+            self.error = self.error or error
+        self._size = max(self._size, start + length)
+        return length
+
+    def truncate(self, size: int | None = None) -> int:
+        self._size = self._position if size is None else size
+        return self._size
+
+    def flush(self) -> None:
+        pass
+
+    # -- commit --------------------------------------------------------------------
+
+    @property
+    def dirty_bytes(self) -> int:
+        return len(self._dirty) * PAGE_BYTES
+
+    def drop(self) -> None:
+        """Forget everything written since the last commit."""
+        self._dirty.clear()
+        self._size = self.header.size
+
+    def commit(self, header: Header, without_readers: Callable[[], AbstractContextManager[None]]) -> None:
+        """Put the overlay on disk as the next generation.
+
+        `without_readers` surrounds the moment in which old pages are overwritten. An
+        error before that moment means that nothing has changed; from then on the commit
+        is durable, and a failure only leaves the redo file for the next open to finish.
+        """
+        self.finish(without_readers)
+        self._size = -(-self._size // PAGE_BYTES) * PAGE_BYTES
+        header = replace(header, generation=self.header.generation + 1, size=self._size)
+        self._put(memoryview(header.pack()), 0)
+        fresh = -(-self.header.size // PAGE_BYTES)
+        old = {n: bytes(page) for n, page in self._dirty.items() if n < fresh}
+        try:
+            for offset, run in _runs({n: p for n, p in self._dirty.items() if n >= fresh}):
+                self._disk.write(self._fd, run, offset)
+            self._disk.sync(self._fd)
+            self._write_redo(header, old)
+        except OSError as error:
+            self._disk.unlink(redo_path(self.path))
+            self.drop()
+            raise StoreWriteFailed(self.path, error) from error
+        self.header = header
+        self._dirty.clear()
+        self._base = old
+        with contextlib.suppress(StoreWriteFailed):
+            self.finish(without_readers)
+
+    def finish(self, without_readers: Callable[[], AbstractContextManager[None]]) -> None:
+        """Put a durable commit in place, if one is still waiting for that."""
+        if not self._base:
+            return
+        redo = Redo(self.header.store_id, self.header.generation, self.header.size, self._base)
+        try:
+            with without_readers():
+                redo.put(self._disk, self._fd)
+            self._disk.sync(self._fd)
+            self._disk.unlink(redo_path(self.path))
+        except OSError as error:
+            raise StoreWriteFailed(self.path, error) from error
+        self._base = {}
+
+    def _put(self, view: memoryview, start: int) -> None:
+        at, end = 0, len(view)
+        while at < end:
+            number, inside = divmod(start + at, PAGE_BYTES)
+            take = min(PAGE_BYTES - inside, end - at)
+            page = self._dirty.get(number)
+            if page is None:
+                page = self._dirty[number] = bytearray() if take == PAGE_BYTES else self._committed(number)
+            page[inside : inside + take] = view[at : at + take]
+            at += take
+
+    def _committed(self, number: int) -> bytearray:
+        page = self._base.get(number)
+        if page is None:
+            page = read_bytes_at(self._fd, PAGE_BYTES, number * PAGE_BYTES)
+        return bytearray(page.ljust(PAGE_BYTES, b"\0"))
+
+    def _write_redo(self, header: Header, pages: dict[int, bytes]) -> None:
+        head = _REDO_HEADER.pack(
+            _REDO_MAGIC, header.store_id, header.generation, self._size, len(pages)
+        ) + b"".join(_REDO_PAGE.pack(n, zlib.crc32(page)) for n, page in pages.items())
+        path = redo_path(self.path)
+        self._disk.unlink(path)
+        fd = self._disk.open(path, write=True, new=True)
+        try:
+            self._disk.write(fd, b"".join((head, _CRC.pack(zlib.crc32(head)), *pages.values())), 0)
+            self._disk.sync(fd)
+        finally:
+            os.close(fd)
+        self._disk.sync_folder(path.parent)
+
+
+def recover(
+    disk: Disk, fd: int, path: Path, without_readers: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """Finish or forget what a dead writer left. Call only while holding the writer's lock."""
+    redo = read_redo(path)
+    header = read_header(fd, path, redo)
+    if redo is not None and redo.generation == header.generation:
+        with without_readers():
+            redo.put(disk, fd)
+        disk.sync(fd)
+    if redo_path(path).exists():
+        disk.unlink(redo_path(path))
+    if os.fstat(fd).st_size > header.size:
+        disk.truncate(fd, header.size)
+
+
+def _patch(view: memoryview, start: int, pages: dict[int, bytes] | dict[int, bytearray]) -> None:
+    end = start + len(view)
+    for number in range(start // PAGE_BYTES, -(-end // PAGE_BYTES)):
+        page = pages.get(number)
+        if page is not None:
+            page_start = number * PAGE_BYTES
+            lo, hi = max(start, page_start), min(end, page_start + PAGE_BYTES)
+            view[lo - start : hi - start] = page[lo - page_start : hi - page_start]
+
+
+def _runs(pages: dict[int, bytearray] | dict[int, bytes]) -> Iterator[tuple[int, bytes]]:
+    """Neighbouring pages joined, so that a large append is a few large writes."""
+    run: list[bytes | bytearray] = []
+    first = previous = -2
+    for number in sorted(pages):
+        if number != previous + 1 or len(run) == 1024:
+            if run:
+                yield first * PAGE_BYTES, b"".join(run)
+            run, first = [], number
+        run.append(pages[number])
+        previous = number
+    if run:
+        yield first * PAGE_BYTES, b"".join(run)

@@ -1,0 +1,322 @@
+"""Reading a store's HDF5 file: the `View` over one open file.
+
+Every method costs what it returns. Names are looked up one by one and kept; a session's
+entries are found through its chain of extents, never by scanning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import h5py
+import numpy as np
+import orjson
+
+from recollect.errors import NotFound
+from recollect.records import (
+    Cursor,
+    Entry,
+    Framing,
+    Kind,
+    LineFlag,
+    Relation,
+    Role,
+    SessionFacts,
+    SourceFile,
+    name_key,
+)
+from recollect.store.base import Session, Source, StoredEntry, StoredLine, StoreInfo, UsageColumns
+from recollect.store.forms import TextForm, text_of
+from recollect.store.layout import TABLES
+from recollect.store.pager import Header
+from recollect.store.tables import Array, Stream, Table
+
+SOURCE_UNTERMINATED = 1  # flags of a source: its last line had no newline
+SOURCE_SUPERSEDED = 2  # a newer version of the file is stored too
+SOURCE_WAITING = 4  # its last line is half written and will be replaced
+
+_ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RowSession(Session):
+    """A session that knows its row."""
+
+    row: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource(Source):
+    """A source that knows its row."""
+
+    row: int = -1
+
+
+class Hdf5View:
+    """The state in one open HDF5 file, including what its writer has not committed yet."""
+
+    def __init__(self, file: h5py.File, header: Header) -> None:
+        self._file = file
+        self._header = header
+        self._names: dict[int, str] = {0: ""}
+        self._ids: dict[int, str] = {}
+
+    # -- the tables, opened when first needed ----------------------------------------
+
+    @cached_property
+    def line_stream(self) -> Stream:
+        return Stream(self._file["streams/lines"])
+
+    @cached_property
+    def text_stream(self) -> Stream:
+        return Stream(self._file["streams/texts"])
+
+    def table(self, name: str) -> Table:
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = Table(self._file["tables/" + name], TABLES[name])
+        return table
+
+    @cached_property
+    def _tables(self) -> dict[str, Table]:
+        return {}
+
+    # -- the contract ----------------------------------------------------------------
+
+    def info(self) -> StoreInfo:
+        rows = {name: self.table(name).rows for name in TABLES}
+        return StoreInfo(
+            id=self._header.store_id.hex(), format=self._header.format,
+            generation=self._header.generation, epoch=self._header.epoch,
+            created_ms=self._header.created_ms, folded=self._header.folded,
+            sessions=rows["sessions"], sources=rows["sources"], lines=rows["lines"],
+            entries=rows["entries"], responses=rows["usage"], line_bytes=self.line_stream.end,
+        )  # fmt: skip
+
+    def sessions(self) -> list[Session]:
+        return list(self._sessions(0, self.table("sessions").rows))
+
+    def find_session(self, prefix: str) -> Session:
+        return self.session_at(self._session_row(prefix))
+
+    def session_at(self, row: int) -> RowSession:
+        return next(self._sessions(row, row + 1))
+
+    def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
+        assert isinstance(session, RowSession)
+        for first, count in self.intervals("extents", "sessions", "extent", session.row, last):
+            for start in range(first, first + count, _ROWS_AT_ONCE):
+                yield from self._entries(start, min(start + _ROWS_AT_ONCE, first + count))
+
+    def sources(self, session: Session | None = None) -> list[Source]:
+        if session is None:
+            return list(self._sources(0, self.table("sources").rows))
+        assert isinstance(session, RowSession)
+        owned = np.flatnonzero(self.table("sources").read("session") == session.row)
+        return [self.source_at(row) for row in owned.tolist()]
+
+    def lines(self, source: Source) -> Iterator[StoredLine]:
+        assert isinstance(source, RowSource)
+        for first, count in self.intervals("spans", "sources", "span", source.row):
+            for start in range(first, first + count, _ROWS_AT_ONCE):
+                yield from self._lines(start, min(start + _ROWS_AT_ONCE, first + count))
+
+    def usage(self) -> UsageColumns:
+        table = self.table("usage")
+        columns = {c: table.read(c) for c in TABLES["usage"] if c != "key"}
+        models, columns["model"] = np.unique(columns["model"], return_inverse=True)
+        return UsageColumns(
+            sessions=LazySessions(self), models=[self.name(int(m)) for m in models], **columns
+        )
+
+    def types(self) -> dict[str, tuple[int, bool]]:
+        table = self.table("lines")
+        types, flags = table.read("type"), table.read("flags")
+        counted, counts = np.unique(types, return_counts=True)
+        unknown = set(np.unique(types[flags & LineFlag.UNKNOWN != 0]).tolist())
+        return {
+            self.name(int(t)): (int(n), int(t) not in unknown)
+            for t, n in zip(counted, counts, strict=True)
+            if t
+        }
+
+    def locate(self, line: int) -> tuple[Source, int]:
+        spans = self.table("spans")
+        first, count = spans.read("first"), spans.read("count")
+        holding = np.flatnonzero((first <= line) & (line < first + count))
+        if not len(holding):
+            raise NotFound(f"no source holds line {line}")
+        row = int(holding[0])
+        source = self.source_at(spans.one("source", row))
+        number = line - int(first[row]) + 1
+        before = spans.read("before")
+        while (row := int(before[row])) >= 0:
+            number += int(count[row])
+        return source, number
+
+    # -- shared with the writer --------------------------------------------------------
+
+    def name(self, row: int) -> str:
+        name = self._names.get(row)
+        if name is None:
+            name = self._names[row] = self.text(*self._place("names", row, "at", "length"))
+        return name
+
+    def text(self, at: int, length: int) -> str:
+        return text_of(TextForm.STORED, self.text_stream.read(at, at + length))
+
+    def intervals(
+        self, chain: str, owners: str, link: str, row: int, last: int | None = None
+    ) -> list[tuple[int, int]]:
+        """The (first, count) pairs an owner's chain leads through, in order; only the last few if asked."""
+        table = self.table(chain)
+        found: list[tuple[int, int]] = []
+        at = self.table(owners).one(link, row)
+        while at >= 0 and (last is None or last > 0):
+            first, count = table.one("first", at), table.one("count", at)
+            if last is not None:
+                first, count = first + max(count - last, 0), min(count, last)
+                last -= count
+            found.append((first, count))
+            at = table.one("before", at)
+        return found[::-1]
+
+    def source_at(self, row: int) -> RowSource:
+        return next(self._sources(row, row + 1))
+
+    # -- rows to values ------------------------------------------------------------------
+
+    def _sessions(self, start: int, stop: int) -> Iterator[RowSession]:
+        table = self.table("sessions")
+        columns = {c: table.read(c, start, stop).tolist() for c in TABLES["sessions"]}
+        for n in range(stop - start):
+            cell = {c: values[n] for c, values in columns.items()}
+            facts = SessionFacts(
+                agent=self.name(cell["agent"]), id=self.text(cell["id_at"], cell["id_length"]),
+                project=self.name(cell["project"]), cwd=self.name(cell["cwd"]),
+                branch=self.name(cell["branch"]), slug=self.name(cell["slug"]),
+                title=self.text(cell["title_at"], cell["title_length"]), title_rank=cell["title_rank"],
+                model=self.name(cell["model"]), version=self.name(cell["version"]),
+                started_ms=cell["started"], ended_ms=cell["ended"], parent=self.name(cell["parent"]),
+                relation=Relation(cell["relation"]), root=self.name(cell["root"]),
+            )  # fmt: skip
+            yield RowSession(facts, self.name(cell["host"]), cell["entries"], row=start + n)
+
+    def _sources(self, start: int, stop: int) -> Iterator[RowSource]:
+        table = self.table("sources")
+        columns = {c: table.read(c, start, stop).tolist() for c in TABLES["sources"]}
+        for n in range(stop - start):
+            cell = {c: values[n] for c, values in columns.items()}
+            session = self._session_id(cell["session"])
+            state = self.text_stream.read(cell["state_at"], cell["state_at"] + cell["state_length"])
+            yield RowSource(
+                file=SourceFile(
+                    agent=self.name(cell["agent"]), path=self.text(cell["path_at"], cell["path_length"]),
+                    role=Role(cell["role"]), framing=Framing(cell["framing"]), session=session,
+                ),
+                host=self.name(cell["host"]),
+                cursor=Cursor(
+                    offset=cell["offset"], size=cell["size"], mtime_ns=cell["mtime"], ctime_ns=cell["ctime"],
+                    inode=cell["inode"], window=cell["window"],
+                    terminated=not cell["flags"] & SOURCE_UNTERMINATED,
+                    waiting=bool(cell["flags"] & SOURCE_WAITING), state=orjson.loads(state or b"{}"),
+                ),
+                session=session, lines=cell["lines"], parser=cell["parser"],
+                superseded=bool(cell["flags"] & SOURCE_SUPERSEDED), row=start + n,
+            )  # fmt: skip
+
+    def _session_row(self, prefix: str) -> int:
+        """Narrowed by the first eight bytes as numbers; only candidates' ids are read."""
+        wanted = prefix.encode("utf-8", "surrogatepass")
+        low = int.from_bytes(wanted[:8].ljust(8, b"\0"), "big")
+        high = int.from_bytes(wanted[:8].ljust(8, b"\xff"), "big")
+        heads = self.table("sessions").read("prefix")
+        rows = np.flatnonzero((heads >= np.uint64(low)) & (heads <= np.uint64(high))).tolist()
+        if len(wanted) > 8:
+            rows = [r for r in rows if self._session_id(r).startswith(prefix)]
+        exact = [r for r in rows if len(rows) > 1 and self._session_id(r) == prefix]
+        if len(exact or rows) == 1 and wanted:
+            return int((exact or rows)[0])
+        if not rows:
+            raise NotFound(
+                f"no session's id starts with {prefix!r}", hint="`recollect sessions` lists them all"
+            )
+        raise NotFound(
+            f"{len(rows)} sessions' ids start with {prefix!r}: "
+            + ", ".join(self._session_id(r) for r in rows[:4]) + (", ..." if len(rows) > 4 else ""),
+            hint="give more of the id",
+        )  # fmt: skip
+
+    def _session_id(self, row: int) -> str:
+        known = self._ids.get(row)
+        if known is None:
+            known = self._ids[row] = self.text(*self._place("sessions", row, "id_at", "id_length"))
+        return known
+
+    def _place(self, table: str, row: int, at: str, length: str) -> tuple[int, int]:
+        return self.table(table).one(at, row), self.table(table).one(length, row)
+
+    def _lines(self, start: int, stop: int) -> Iterator[StoredLine]:
+        table = self.table("lines")
+        ends = table.read("end", max(start - 1, 0), stop).tolist()
+        ends = ends if start else [0, *ends]
+        flags, types = table.read("flags", start, stop).tolist(), table.read("type", start, stop).tolist()
+        for n, flag in enumerate(flags):
+            yield StoredLine(self.line_stream.read(ends[n], ends[n + 1]), flag, self.name(types[n]))
+
+    def _entries(self, start: int, stop: int) -> Iterator[StoredEntry]:
+        table = self.table("entries")
+        columns = {c: table.read(c, start, stop) for c in TABLES["entries"]}
+        first, last = int(columns["line"].min()), int(columns["line"].max()) + 1
+        lines = {c: self.table("lines").read(c, max(first - 1, 0), last) for c in _LINE_COLUMNS}
+        if not first:
+            lines = {c: np.concatenate([np.zeros(1, v.dtype), v]) for c, v in lines.items()}
+        rows = {c: values.tolist() for c, values in columns.items()}
+        inside = (columns["line"] - np.uint64(first)).astype(np.int64) + 1
+        for n, at in enumerate(inside.tolist()):
+            cell = {c: values[n] for c, values in rows.items()}
+            part = start + n - int(lines["entries"][at - 1])
+            yield StoredEntry(
+                id=f"{int(lines['key_a'][at]):016x}"[:12] + (f".{part}" if part else ""),
+                session=self._session_id(cell["session"]),
+                type=self.name(int(lines["type"][at])),
+                entry=Entry(
+                    kind=Kind(cell["kind"]), text=self._entry_text(cell, lines["end"], at),
+                    flags=cell["flags"], time_ms=cell["time"], tool=self.name(cell["tool"]),
+                    call=f"{cell['call']:016x}" if cell["call"] else "", model=self.name(cell["model"]),
+                ),
+            )  # fmt: skip
+
+    def _entry_text(self, cell: dict[str, int], ends: Array, at: int) -> str:
+        if cell["form"] == TextForm.NONE:
+            return ""
+        if cell["form"] == TextForm.STORED:
+            return self.text(cell["at"], cell["length"])
+        start = int(ends[at - 1]) + cell["at"]
+        return text_of(cell["form"], self.line_stream.read(start, start + cell["length"]))
+
+
+_LINE_COLUMNS = ("end", "entries", "key_a", "type")
+
+
+class LazySessions:
+    """Sessions by row, read when asked for."""
+
+    def __init__(self, view: Hdf5View) -> None:
+        self._view = view
+
+    def __len__(self) -> int:
+        return self._view.table("sessions").rows
+
+    def __getitem__(self, row: int) -> Session:
+        return self._view.session_at(int(row))
+
+
+def session_key(agent: str, host: str, id_: str) -> int:
+    return name_key(agent, host, id_)
+
+
+def source_key(host: str, path: str) -> int:
+    return name_key("source", host, path)

@@ -1,0 +1,264 @@
+"""Columns and streams inside an HDF5 file, written chunk by chunk.
+
+Chunks are encoded here (byte shuffle, then deflate: both in every HDF5 library) and
+handed over with HDF5's direct chunk write. A full chunk is deflated once. The last,
+unfilled one is stored with deflate level 0: its size never changes, so HDF5 rewrites it
+in place instead of leaving a hole behind with every commit. Deflate ends in an Adler-32,
+so a rotten chunk of either sort is an error on read, not a wrong number.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import h5py
+import numpy as np
+import zstandard
+
+from recollect.store.layout import BLOCK_BYTES, BLOCKS, DATA_CHUNK_BYTES, ROWS_PER_CHUNK, Columns
+
+Array = np.ndarray[Any, Any]
+
+
+class Damaged(Exception):
+    """A block or chunk does not decode to what was written. The store names the file."""
+
+
+class Table:
+    """One group of equally long columns. Appended rows can be read at once."""
+
+    def __init__(self, group: h5py.Group, columns: Columns) -> None:
+        self._group = group
+        self._columns = columns
+        self._datasets: dict[str, h5py.Dataset] = {}
+        self._tails: dict[str, Array] = {}  # the unfilled last chunk of each column, while writing
+        first = next(iter(columns))
+        self.rows: int = self._dataset(first).shape[0]
+
+    @staticmethod
+    def create(parent: h5py.Group, name: str, columns: Columns) -> None:
+        group = parent.create_group(name)
+        for column, dtype in columns.items():
+            group.create_dataset(
+                column, shape=(0,), maxshape=(None,), dtype=dtype, chunks=(ROWS_PER_CHUNK,),
+                shuffle=True, compression="gzip", compression_opts=6, track_times=False,
+            )  # fmt: skip
+
+    def read(self, column: str, start: int = 0, stop: int | None = None) -> Array:
+        """Rows start to stop of a column."""
+        try:
+            values: Array = self._dataset(column)[start : self.rows if stop is None else stop]
+        except OSError as error:
+            raise Damaged(f"column {self._group.name}/{column}: {error}") from error
+        return values
+
+    def one(self, column: str, row: int) -> int:
+        return int(self.read(column, row, row + 1)[0])
+
+    def append(self, values: Mapping[str, Array | list[int]]) -> int:
+        """Add rows; every column is given, all of one length. Returns the first new row."""
+        first = self.rows
+        count = len(next(iter(values.values())))
+        if not count:
+            return first
+        self.rows += count
+        for column, dtype in self._columns.items():
+            self._extend(column, np.asarray(values[column], dtype=dtype), first)
+        return first
+
+    def update(self, rows: Array, values: Mapping[str, Array]) -> None:
+        """Overwrite some columns of some rows."""
+        rows = np.asarray(rows, dtype=np.int64)
+        for column, new in values.items():
+            new = np.asarray(new, dtype=self._columns[column])
+            for chunk in np.unique(rows // ROWS_PER_CHUNK):
+                inside = rows // ROWS_PER_CHUNK == chunk
+                start = int(chunk) * ROWS_PER_CHUNK
+                data = self._chunk(column, start)
+                data[rows[inside] - start] = new[inside]
+                self._store(column, start, data)
+
+    def _extend(self, column: str, new: Array, first: int) -> None:
+        self._dataset(column).resize((self.rows,))
+        at = first // ROWS_PER_CHUNK * ROWS_PER_CHUNK
+        filled = first - at
+        while len(new):
+            data = self._chunk(column, at) if filled else np.zeros(ROWS_PER_CHUNK, self._columns[column])
+            take = min(ROWS_PER_CHUNK - filled, len(new))
+            data[filled : filled + take] = new[:take]
+            self._store(column, at, data)
+            new, at, filled = new[take:], at + ROWS_PER_CHUNK, 0
+
+    def _chunk(self, column: str, start: int) -> Array:
+        """A whole chunk, padded with zeros behind the last row."""
+        if start == self._tail_start and column in self._tails:
+            return self._tails[column]
+        data = np.zeros(ROWS_PER_CHUNK, self._columns[column])
+        stored = self.read(column, start, min(start + ROWS_PER_CHUNK, self.rows))
+        data[: len(stored)] = stored
+        return data
+
+    def _store(self, column: str, start: int, data: Array) -> None:
+        full = start + ROWS_PER_CHUNK <= self.rows
+        shuffled = data.view("u1").reshape(ROWS_PER_CHUNK, data.itemsize).T.tobytes()
+        self._dataset(column).id.write_direct_chunk((start,), zlib.compress(shuffled, 6 if full else 0), 0)
+        if full:
+            self._tails.pop(column, None)
+        else:
+            self._tails[column] = data
+
+    @property
+    def _tail_start(self) -> int:
+        return self.rows // ROWS_PER_CHUNK * ROWS_PER_CHUNK
+
+    def _dataset(self, column: str) -> h5py.Dataset:
+        dataset = self._datasets.get(column)
+        if dataset is None:
+            try:
+                dataset = self._datasets[column] = self._group[column]
+            except (KeyError, OSError, RuntimeError) as error:
+                raise Damaged(f"column {self._group.name}/{column} cannot be opened: {error}") from error
+        return dataset
+
+
+class Stream:
+    """A long run of bytes kept as zstd frames; compression runs beside the caller."""
+
+    def __init__(self, group: h5py.Group, *, level: int = 6, block_bytes: int = BLOCK_BYTES) -> None:
+        self._name = group.name
+        self._data: h5py.Dataset = group["data"]
+        self.blocks = Table(group["blocks"], BLOCKS)
+        self._index: dict[str, Array] = {}
+        self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self._level = level
+        self._block_bytes = block_bytes
+        self._open = bytearray()  # the block being filled
+        self._busy: deque[tuple[int, Future[bytes]]] = deque()  # blocks being compressed, in order
+        self._pool: ThreadPoolExecutor | None = None
+        self.end = self.blocks.one("end", self.blocks.rows - 1) if self.blocks.rows else 0
+
+    @staticmethod
+    def create(parent: h5py.Group, name: str) -> None:
+        group = parent.create_group(name)
+        properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        properties.set_chunk((DATA_CHUNK_BYTES,))
+        properties.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
+        space = h5py.h5s.create_simple((0,), (h5py.h5s.UNLIMITED,))
+        h5py.h5d.create(group.id, b"data", h5py.h5t.STD_U8LE, space, properties)
+        Table.create(group, "blocks", BLOCKS)
+
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        """Add bytes; returns where they start. Blocks are cut between appends, or inside huge ones."""
+        start = self.end
+        self.end += len(data)
+        if len(self._open) + len(data) > 4 * self._block_bytes:
+            data = memoryview(data)
+            while len(data) > self._block_bytes:
+                self._open += data[: self._block_bytes]
+                data = data[self._block_bytes :]
+                self._cut()
+        self._open += data
+        if len(self._open) >= self._block_bytes:
+            self._cut()
+        return start
+
+    def flush(self) -> None:
+        """Bring every appended byte into the file."""
+        self._cut()
+        self._drain(0)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Bytes start to stop, checked against their block's checksum."""
+        if start >= stop:
+            return b""
+        filling = self.end - len(self._open)
+        if start >= filling:
+            return bytes(self._open[start - filling : stop - filling])
+        if stop > filling:
+            self._cut()
+        self._drain(0)
+        ends = self.index["end"]
+        first = int(np.searchsorted(ends, start, side="right"))
+        last = int(np.searchsorted(ends, stop, side="left"))
+        if last >= len(ends):
+            raise Damaged(f"{self._name}: bytes {start} to {stop} lie behind the last block")
+        base, _ = self.block_span(first)
+        joined = b"".join(self.block(n) for n in range(first, last + 1)) if last > first else self.block(first)
+        return joined[start - base : stop - base]
+
+    def block(self, number: int) -> bytes:
+        """One block's bytes, the last few kept at hand."""
+        block = self._cache.get(number)
+        if block is None:
+            block = self._cache[number] = self._load(number)
+            if len(self._cache) > 8:
+                self._cache.popitem(last=False)
+        else:
+            self._cache.move_to_end(number)
+        return block
+
+    def frame(self, number: int) -> bytes:
+        """One block as it is in the file, its checksum verified."""
+        at, length = int(self.index["at"][number]), int(self.index["length"][number])
+        try:
+            frame: bytes = self._data[at : at + length].tobytes()
+        except OSError as error:
+            raise Damaged(f"{self._name}: block {number}: {error}") from error
+        if len(frame) != length or zlib.crc32(frame) != int(self.index["crc"][number]):
+            raise Damaged(f"{self._name}: block {number} fails its checksum")
+        return frame
+
+    def block_span(self, number: int) -> tuple[int, int]:
+        """Which bytes of the stream a block holds."""
+        ends = self.index["end"]
+        return (int(ends[number - 1]) if number else 0), int(ends[number])
+
+    @property
+    def index(self) -> dict[str, Array]:
+        """The whole `blocks` table, read once: one row a megabyte."""
+        if not self._index or len(self._index["end"]) != self.blocks.rows:
+            self._index = {column: self.blocks.read(column) for column in BLOCKS}
+        return self._index
+
+    def _load(self, number: int) -> bytes:
+        start, stop = self.block_span(number)
+        frame = self.frame(number)
+        try:
+            if zstandard.frame_content_size(frame) != stop - start:
+                raise Damaged(f"{self._name}: block {number} is not {stop - start} bytes long")
+            return zstandard.ZstdDecompressor().decompress(frame)
+        except zstandard.ZstdError as error:
+            raise Damaged(f"{self._name}: block {number}: {error}") from error
+
+    def _cut(self) -> None:
+        if self._open:
+            block, self._open = self._open, bytearray()
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-zstd")
+            self._busy.append((len(block), self._pool.submit(self._compress, block)))
+            self._drain(6)
+
+    def _compress(self, block: bytearray) -> bytes:
+        return zstandard.ZstdCompressor(level=self._level).compress(block)
+
+    def _drain(self, keep: int) -> None:
+        while len(self._busy) > keep:
+            length, future = self._busy.popleft()
+            self._write(length, future.result())
+
+    def _write(self, length: int, frame: bytes) -> None:
+        at = self._data.shape[0]
+        self._data.resize((at + len(frame),))
+        self._data[at:] = np.frombuffer(frame, "u1")
+        before = self.blocks.one("end", self.blocks.rows - 1) if self.blocks.rows else 0
+        self.blocks.append(
+            {"end": [before + length], "at": [at], "length": [len(frame)], "crc": [zlib.crc32(frame)]}
+        )
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
