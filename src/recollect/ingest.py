@@ -68,7 +68,7 @@ class Ingest:
 
     def sweep(self, found: Sequence[Found]) -> None:
         """Take what is new in each file; a file that cannot be read is noted, the rest goes on."""
-        self._total = sum(each.size for each in found)
+        self._total = self._total or sum(each.size for each in found)
         for each in found:
             self.report.sources += 1
             self._progress(each.file.path, self._done, self._total)
@@ -79,6 +79,23 @@ class Ingest:
                 self.report.failed[each.file.path] = str(error)
             self._done = before + each.size
         self._progress("", self._done, self._total)
+
+    def plan(self, size: int) -> None:
+        """Say how many bytes all sweeps together will cover, for the progress shown."""
+        self._total = size
+
+    def adopt(self, portion: Report, path: str, size: int) -> None:
+        """Count what a worker did, as if it had been done here."""
+        for name in Report.__slots__:
+            ours, theirs = getattr(self.report, name), getattr(portion, name)
+            if isinstance(ours, Counter | dict):
+                ours.update(theirs)
+            elif isinstance(ours, list):
+                ours.extend(theirs[: _PLACES_MAX - len(ours)])
+            else:
+                setattr(self.report, name, ours + theirs)
+        self._done += size
+        self._moved(path, size)
 
     def fold(self, pending: Iterable[tuple[int, Segment]]) -> int:
         """Take what the journal holds; returns the last sequence number taken."""
@@ -177,8 +194,10 @@ class Ingest:
             return
         lines = []
         for data, flags in batch:
-            lines.append(self._line(taking, data, flags))
-            taking.pass_over(lines[-1])
+            line = parse_line(taking.parser, taking.file.framing, data, flags)
+            taking.pass_over(line, ended=not flags & LineFlag.PENDING)
+            lines.append(line)
+            self.report.bytes_parsed += len(data)
         taken = self._writer.take(
             taking.file, taking.host, lines, taking.cursor(done=done), taking.facts(),
             parser=taking.adapter.version, restart=taking.restart,
@@ -187,34 +206,15 @@ class Ingest:
         self._count(taking, lines, taken)
         read = sum(len(data) + 1 for data, _ in batch)
         self._done += read
-        self._uncommitted += read
-        self._progress(taking.file.path, min(self._done, self._total), self._total)
+        self._moved(taking.file.path, read)
+
+    def _moved(self, path: str, size: int) -> None:
+        """Show how far we are, and commit now and then."""
+        self._progress(path, min(self._done, self._total), self._total)
+        self._uncommitted += size
         if self._uncommitted >= COMMIT_BYTES:
             self._writer.commit()
             self._uncommitted = 0
-
-    def _line(self, taking: _Taking, data: bytes, flags: int) -> Line:
-        """Decode and parse one line; a bad one is data, not an exception."""
-        self.report.bytes_parsed += len(data)
-        if flags & LineFlag.BAD:
-            return Line(data, flags)
-        if taking.file.framing == Framing.DOCUMENT:
-            return Line(data, flags, taking.parser.document(data))
-        taking.terminated = not flags & LineFlag.PENDING
-        if not data.strip():
-            return Line(data, flags or LineFlag.BLANK)
-        try:
-            record, lenient = decode(data)
-        except BadLine:
-            return Line(data, flags or LineFlag.BAD)
-        if flags & LineFlag.PENDING:
-            # Without a newline only a value that marks its own end is known to be whole.
-            if data[-1:] not in (b"}", b"]", b'"'):
-                return Line(data, flags)
-            flags = 0
-        parsed = taking.parser.parse(record)
-        flags |= LineFlag.LENIENT if lenient else 0
-        return Line(data, flags if parsed.known else flags | LineFlag.UNKNOWN, parsed)
 
     def _count(self, taking: _Taking, lines: Sequence[Line], taken: Taken) -> None:
         report = self.report
@@ -250,6 +250,28 @@ class Ingest:
             self.report.bad_places.append(f"{path}:{number}: {reason}")
 
 
+def parse_line(parser: Parser, framing: Framing, data: bytes, flags: int) -> Line:
+    """Decode and parse one line; a bad one is data, not an exception."""
+    if flags & LineFlag.BAD:
+        return Line(data, flags)
+    if framing == Framing.DOCUMENT:
+        return Line(data, flags, parser.document(data))
+    if not data.strip():
+        return Line(data, flags or LineFlag.BLANK)
+    try:
+        record, lenient = decode(data)
+    except BadLine:
+        return Line(data, flags or LineFlag.BAD)
+    if flags & LineFlag.PENDING:
+        # Without a newline only a value that marks its own end is known to be whole.
+        if data[-1:] not in (b"}", b"]", b'"'):
+            return Line(data, flags)
+        flags = 0
+    parsed = parser.parse(record)
+    flags |= LineFlag.LENIENT if lenient else 0
+    return Line(data, flags if parsed.known else flags | LineFlag.UNKNOWN, parsed)
+
+
 class _Taking:
     """A source being read: where we are in it, and what its parser has seen."""
 
@@ -268,16 +290,12 @@ class _Taking:
         if held is not None and start == held.cursor.offset:
             self.terminated, self.waiting = held.cursor.terminated, held.cursor.waiting
 
-    def pass_over(self, line: Line) -> None:
-        """Move behind a line that was just read."""
+    def pass_over(self, line: Line, *, ended: bool) -> None:
+        """Move behind a line that was just read; `ended`: by a newline."""
         self.number += 1
         self.waiting = bool(line.flags & LineFlag.PENDING)
-        if self.file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES:
-            self.offset += len(line.data)
-            self.terminated = False
-        elif self.waiting:
-            self.terminated = False
-        else:
+        self.terminated = ended and self.file.framing == Framing.LINES and not line.flags & LineFlag.CONTINUES
+        if not self.waiting:
             self.offset += len(line.data) + self.terminated
 
     def cursor(self, *, done: bool) -> Cursor:

@@ -12,19 +12,28 @@ journal, folded into a private copy of the state that is never written.
 from __future__ import annotations
 
 import contextlib
+import gc
+import json
 import os
-import tempfile
+import subprocess
+import sys
+import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from recollect.bulk import sweep
 from recollect.config import Config, load_config
 from recollect.discover import agent_roots, discover
-from recollect.errors import NotFound, StoreMissing, UsageError
+from recollect.errors import NotFound, StoreCorrupt, StoreWriteFailed, UsageError
 from recollect.ingest import Ingest, Progress, Report
 from recollect.records import Role, Segment
+from recollect.reparse import ReparseReport, reparse
 from recollect.store.base import Session, Source, StoredEntry, StoreInfo, View, source_bytes
+from recollect.store.check import Finding, check_view
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import journal_path
+from recollect.store.rewrite import copy_store
 from recollect.usage import UsageReport, summarise
 
 
@@ -72,11 +81,11 @@ class Memory:
         roots = [Path(path) for path in paths] or agent_roots(Path.home(), os.environ)
         found = discover(roots)
         writing = self._store.rehearsal() if dry_run else self._store.writer()
-        with writing as writer:
+        with _without_collector(), writing as writer:
             ingest = Ingest(writer, self.config.host, progress)
             ingest.report.skipped = found.skipped
             folded = ingest.fold(self._store.pending())
-            ingest.sweep(found.found)
+            sweep(ingest, writer, self.config.host, found.found)
             if folded or ingest.report.changed:
                 writer.commit()
         if folded and not dry_run:
@@ -88,8 +97,14 @@ class Memory:
         return self._store.append(segment)
 
     def checkpoint(self) -> Report:
-        """Fold the journal into the store."""
-        return self.ingest_nothing()
+        """Fold the journal into the store; afterwards there is one file."""
+        with self._store.writer() as writer:
+            ingest = Ingest(writer, self.config.host)
+            folded = ingest.fold(self._store.pending())
+            if folded:
+                writer.commit()
+        self._store.clear_journal(folded or self.info().folded)
+        return ingest.report
 
     # -- out -------------------------------------------------------------------------------
 
@@ -144,6 +159,113 @@ class Memory:
         """Tokens and cost of everything, grouped by day, model, project, session or agent."""
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices)
+
+    # -- care ------------------------------------------------------------------------------
+
+    def check(self) -> list[Finding]:
+        """Verify everything; an empty list means that all is well. Reads only.
+
+        Done in a child process: a damaged file can crash the HDF5 library itself.
+        """
+        command = [sys.executable, "-m", "recollect.store.check", str(self.path)]
+        environment = dict(os.environ, PYTHONPATH=_package_path())
+        child = subprocess.run(command, capture_output=True, env=environment, check=False)
+        if child.returncode:
+            return [Finding("error", f"reading it crashed the HDF5 library (exit {child.returncode})")]
+        return [Finding(**finding) for finding in json.loads(child.stdout)]
+
+    def repair(self) -> RepairReport:
+        """Build a new store from every line that can still be read; the old file is kept beside it."""
+        aside = self.path.with_name(f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
+        try:
+            os.link(self.path, aside)  # the replaced file keeps this name
+        except OSError as error:
+            raise StoreWriteFailed(aside, error) from error
+        try:
+            with self._store.replacement() as (old, new):
+                readable = old.salvageable()
+                with new.writer() as writer:
+                    report = reparse(readable, writer)
+                _verified(new)
+        except BaseException:
+            aside.unlink()
+            raise
+        return RepairReport(report.lines, readable.lost_lines, readable.lost, aside)
+
+    def compact(self) -> CompactReport:
+        """Rewrite the store without what nothing refers to, packed more densely."""
+        self.checkpoint()
+        before = self.path.stat().st_size
+        with self._store.replacement() as (old, new):
+            with new.writer() as writer:
+                copy_store(old, writer, writer.commit)
+                writer.commit()
+            _verified(new)
+        return CompactReport(before, self.path.stat().st_size)
+
+    def reparse(self, progress: Progress | None = None) -> ReparseReport:
+        """Derive all entries again from the stored lines, with today's adapters."""
+        self.checkpoint()
+        with self._store.replacement() as (old, new):
+            with new.writer() as writer:
+                report = reparse(old, writer, progress)
+            report.entries_before = old.info().entries
+            _verified(new)
+        return report
+
+    def snapshot(self, target: str | os.PathLike[str]) -> int:
+        """Write a consistent copy, the journal folded in, to a new file; returns its size."""
+        path = Path(target)
+        if path.exists():
+            raise UsageError(f"{path}: exists already", hint="name a new file")
+        pending = self._store.pending()
+        self._store.copy_to(path)
+        if pending:
+            with Hdf5Store.open(path) as copy, copy.writer() as writer:
+                Ingest(writer, self.config.host).fold(pending)
+                writer.commit()
+        return path.stat().st_size
+
+
+@dataclass(frozen=True, slots=True)
+class CompactReport:
+    """What a rewrite saved."""
+
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What a repair could keep, what it could not, and where the damaged file is now."""
+
+    kept_lines: int
+    lost_lines: int
+    lost: list[str]
+    moved_to: Path
+
+
+def _verified(store: Hdf5Store) -> None:
+    """A rewritten store takes the old one's place only if nothing at all is wrong with it."""
+    with store.view() as view:
+        for finding in check_view(view):
+            raise StoreCorrupt(store.path, finding.what)
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Parsing makes millions of values and no cycles; looking for some costs a tenth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _package_path() -> str:
+    return str(Path(__file__).resolve().parent.parent)
 
 
 def main_source(sources: Iterable[Source], prefix: str) -> Source:

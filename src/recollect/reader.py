@@ -47,6 +47,9 @@ def chunks(file: BinaryIO, *, compressed: bool, start: int = 0) -> Iterator[byte
             while chunk := file.read(CHUNK_BYTES):
                 yield chunk
             return
+        for _ in _unpacked(file):  # a first pass only counts: nothing of a bomb is taken
+            pass
+        file.seek(0)
         for chunk in _unpacked(file):
             if start < len(chunk):
                 yield chunk[start:] if start else chunk

@@ -7,6 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.adapters import ADAPTERS, Adapter
-from recollect.records import Entry, Flag, Framing, Kind, Parsed, Role, SourceFile, Usage
+from recollect.records import Entry, Flag, Framing, Kind, Parsed, SessionFacts, SourceFile, Usage
 
 DATA = Path(__file__).parent.parent / "data"
-COPIED_BLOCKS_MAX = 16_000  # bytes of parser state a cursor may have to carry
+STATE_BYTES_MAX = 16_000  # bytes of parser state a cursor may have to carry
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("2026-03-02T09:00:00.000Z"),
@@ -34,7 +35,9 @@ class AdapterContract:
     adapter: ClassVar[Adapter]
     folder: ClassVar[Path]
     corpus_folder: ClassVar[str]
-    envelopes: ClassVar[list[dict[str, Any]]]  # a record of an unknown type, one for each place of a type
+    envelopes: ClassVar[
+        tuple[dict[str, Any], ...]
+    ]  # a record of an unknown type, one for each place of a type
 
     def test_every_fixture_is_recognised_by_its_adapter_alone(self) -> None:
         for path in fixtures(self.folder):
@@ -105,11 +108,18 @@ class AdapterContract:
             if source.framing is Framing.DOCUMENT:
                 assert_well_formed(self.adapter.parser(source, {}).document(data))
 
+    def test_a_source_cut_anywhere_gives_what_it_gives_whole(self) -> None:
+        for source, lines in self.line_sources():
+            expected = whole(self.adapter, source, lines)
+            for cut in range(1, len(lines)):
+                assert in_pieces(self.adapter, source, lines, [cut]) == expected, (source.path, cut)
+
     @inherited
     @given(data=st.data())
     def test_a_source_read_in_pieces_gives_what_it_gives_whole(self, data: st.DataObject) -> None:
         source, lines = data.draw(st.sampled_from(list(self.line_sources())))
-        cuts = data.draw(st.lists(st.integers(0, len(lines)), max_size=4))
+        lines = data.draw(st.lists(st.sampled_from(lines), max_size=20))
+        cuts = data.draw(st.lists(st.integers(1, 20), max_size=4))
         assert in_pieces(self.adapter, source, lines, cuts) == whole(self.adapter, source, lines)
 
     def test_the_state_stays_small(self) -> None:
@@ -117,7 +127,7 @@ class AdapterContract:
             parser = self.adapter.parser(source, {})
             for line in lines * 50:
                 parser.parse(line)
-            assert len(json.dumps(parser.state())) < COPIED_BLOCKS_MAX
+            assert len(json.dumps(parser.state())) < STATE_BYTES_MAX
 
     @pytest.mark.corpus
     def test_the_corpus_parses_and_holds_nothing_unknown(self) -> None:
@@ -183,29 +193,31 @@ def read_records(path: Path) -> list[Any]:
     return found
 
 
-Outcome = tuple[list[Parsed], Any]
+Outcome = list[tuple[Parsed, SessionFacts]]
 
 
 def whole(adapter: Adapter, source: SourceFile, lines: list[Any]) -> Outcome:
+    """What each line gives, with the session as known after it."""
     parser = adapter.parser(source, {})
-    return [parser.parse(line) for line in lines], parser.facts
+    return [(parser.parse(line), replace(parser.facts)) for line in lines]
 
 
 def in_pieces(adapter: Adapter, source: SourceFile, lines: list[Any], cuts: list[int]) -> Outcome:
+    """The same, but at each cut a new parser goes on from the state of the one before."""
     parser = adapter.parser(source, {})
-    parsed = []
-    begin = 0
-    for end in [*sorted(cuts), len(lines)]:
-        parsed += [parser.parse(line) for line in lines[begin:end]]
-        begin = end
-        parser = adapter.parser(source, json.loads(json.dumps(parser.state())))
-    return parsed, parser.facts
+    outcome: Outcome = []
+    for number, line in enumerate(lines):
+        if number in cuts:
+            parser = adapter.parser(source, json.loads(json.dumps(parser.state())))
+        outcome.append((parser.parse(line), replace(parser.facts)))
+    return outcome
 
 
 def mutated(data: st.DataObject, record: Any) -> Any:
     """The record with one value, somewhere in it, replaced by any JSON value."""
     changed = copy.deepcopy(record)
-    holder, key = None, None
+    holder: Any = None
+    key: Any = None
     inner = changed
     while isinstance(inner, dict | list) and inner and (holder is None or data.draw(st.integers(0, 3))):
         holder = inner
@@ -246,11 +258,3 @@ def assert_usage_well_formed(usage: Usage) -> None:
 def assert_resumes(adapter: Adapter, source: SourceFile, state: dict[str, Any]) -> None:
     """A state survives JSON and gives a parser that would hand on the same state."""
     assert adapter.parser(source, json.loads(json.dumps(state))).state() == state
-
-
-def main_fixture(folder: Path, stem: str) -> Path:
-    return next(path for path in fixtures(folder) if path.name.startswith(stem) or path.stem == stem)
-
-
-def is_transcript(source: SourceFile) -> bool:
-    return source.role in (Role.MAIN, Role.SUBAGENT)

@@ -131,6 +131,13 @@ def test_a_uuid_name_is_the_session_of_a_claude_transcript_whatever_its_records_
     assert source.session == UUID
 
 
+def test_a_rollout_is_the_session_its_first_meta_names() -> None:
+    item = {"timestamp": "t", "type": "response_item", "payload": {"type": "message", "id": "msg_1"}}
+    source = recognise("/backup/00.jsonl", item, CODEX_LINE, {**CODEX_LINE, "payload": {"id": "parent"}})
+    assert source is not None
+    assert source.session == UUID
+
+
 def test_a_flat_subagent_file_names_its_parent_by_its_records() -> None:
     source = recognise("/backup/agent-7c01.jsonl", CLAUDE_LINE)
     assert source is not None

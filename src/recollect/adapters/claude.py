@@ -101,7 +101,7 @@ def _is_ours(record: Any) -> bool:
     """Whether a record can only be Claude Code's (others use the same words for other shapes)."""
     body = dict_of(record)
     name = text_of(body.get("type"))
-    if name not in TYPES or "payload" in body:
+    if name not in TYPES:
         return False
     if name in ("user", "assistant"):
         return "content" in dict_of(body.get("message")) and type(body.get("sessionId")) is str

@@ -148,7 +148,9 @@ class ClaudeParser:
             return _chained(name, (entry,), record, known=False)
         kind, flags, read = row
         text = read(body)
-        if kind is Kind.CONTEXT:
+        if dict_of(body.get("content")).get("type") == "image":
+            kind = Kind.IMAGE
+        elif kind is Kind.CONTEXT:
             flags |= context_flags(text)
         return _chained(name, (Entry(kind, text, flags | side, time_ms),), record)
 

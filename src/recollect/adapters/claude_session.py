@@ -34,7 +34,7 @@ class Session:
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
         self._role = source.role
-        self._met: str = state.get("met", "")  # the sessionId of the last record that had one
+        self._met = ""  # the last sessionId seen: meeting it again changes nothing
         self._leading: bool = state.get("leading", True)  # no record with our own id yet
         self._started: bool = state.get("started", False)  # a chain record was read
         self.facts = facts_restored(state["facts"]) if "facts" in state else _first_facts(source)
@@ -42,7 +42,6 @@ class Session:
     def state(self) -> dict[str, Any]:
         return {
             "facts": facts_state(self.facts),
-            "met": self._met,
             "leading": self._leading,
             "started": self._started,
         }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from recollect.adapters.codex_items import EVENT, Reader, Twins
@@ -17,6 +18,8 @@ from recollect.adapters.fields import (
     BOUNDARY,
     COPY,
     ERROR,
+    META,
+    SIDECHAIN,
     TITLE_CUSTOM,
     TITLE_PROMPT,
     OpenCalls,
@@ -76,6 +79,10 @@ class CodexParser:
     def parse(self, record: Any, /) -> Parsed:
         if type(record) is not dict:
             return not_an_object(record)
+        parsed = self._parse(record)
+        return _inside(parsed) if self._facts.relation is Relation.SUBAGENT else parsed
+
+    def _parse(self, record: dict[str, Any]) -> Parsed:
         name = text_of(record.get("type"))
         payload = record.get("payload")
         if type(payload) is not dict:
@@ -268,6 +275,16 @@ class CodexParser:
                 found = _CWD.search(entry.text[:4096])
                 if found:
                     facts.cwd = (found[1] or found[2] or "").strip()
+
+
+def _inside(parsed: Parsed) -> Parsed:
+    """The same, said inside a subagent: there the agent that started it takes the user's place."""
+    entries = []
+    for entry in parsed.entries:
+        prompt = entry.kind is Kind.PROMPT
+        flags = entry.flags | SIDECHAIN | (META if prompt else 0)
+        entries.append(replace(entry, kind=Kind.CONTEXT if prompt else entry.kind, flags=flags))
+    return replace(parsed, entries=tuple(entries))
 
 
 def _forked_from(payload: dict[str, Any]) -> str:

@@ -32,7 +32,7 @@ CALLS_OPEN_MAX: Final = 200
 NAME_CHARS_MAX: Final = 100
 _COUNT_MAX: Final = 2**53  # what JavaScript can count to; anything above is damage
 
-# The flags as plain numbers: IntFlag arithmetic costs a microsecond, and there is one a line.
+# The flags as plain numbers: what they are combined from and what an entry holds are ints.
 ERROR: Final = int(Flag.ERROR)
 SIDECHAIN: Final = int(Flag.SIDECHAIN)
 META: Final = int(Flag.META)

@@ -68,6 +68,14 @@ class Taken:
     entries: int
 
 
+class SessionRows(Protocol):
+    """Sessions by number; an engine may read them only when asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, row: int, /) -> Session: ...
+
+
 @dataclass(frozen=True, slots=True)
 class UsageColumns:
     """Every counted response, one array per column; row n of each belongs together.
@@ -75,7 +83,7 @@ class UsageColumns:
     `session` and `model` index into `sessions` and `models`; `line` is for `View.locate`.
     """
 
-    sessions: Sequence[Session]
+    sessions: SessionRows
     models: Sequence[str]
     session: Array
     model: Array
@@ -140,6 +148,10 @@ class View(Protocol):
 
     def locate(self, line: int) -> tuple[Source, int]:
         """A source that holds this line, and the line's number in it, from 1."""
+        ...
+
+    def locate_many(self, lines: Sequence[int]) -> list[tuple[Source, int]]:
+        """`locate` for each of these lines, at the price of about one."""
         ...
 
 

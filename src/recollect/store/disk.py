@@ -27,12 +27,11 @@ class Disk:
 
     def write(self, fd: int, data: bytes | bytearray | memoryview, offset: int) -> None:
         """Write all of `data` at `offset`, or raise."""
-        view = memoryview(data)
-        while len(view):
+        written = _write_at(fd, data, offset)
+        while written < len(data):
             # A short write is not an error to the kernel; the rest is tried again, and
             # a disk that is full answers that second try with ENOSPC.
-            written = _write_at(fd, view, offset)
-            view, offset = view[written:], offset + written
+            written += _write_at(fd, memoryview(data)[written:], offset + written)
 
     def truncate(self, fd: int, size: int) -> None:
         os.ftruncate(fd, size)
@@ -96,7 +95,11 @@ if os.name == "nt":
         view[: len(data)] = data
         return len(data)
 
-    def _write_at(fd: int, view: memoryview, offset: int) -> int:
+    def read_bytes_at(fd: int, size: int, offset: int) -> bytes:
+        os.lseek(fd, offset, os.SEEK_SET)
+        return os.read(fd, size)
+
+    def _write_at(fd: int, view: bytes | bytearray | memoryview, offset: int) -> int:
         os.lseek(fd, offset, os.SEEK_SET)
         return os.write(fd, view)
 
@@ -106,14 +109,14 @@ else:
         """Fill `view` from `offset`; returns how many bytes there were."""
         return os.preadv(fd, [view], offset)
 
-    def _write_at(fd: int, view: memoryview, offset: int) -> int:
+    def read_bytes_at(fd: int, size: int, offset: int) -> bytes:
+        """Up to `size` bytes from `offset`."""
+        return os.pread(fd, size, offset)
+
+    def _write_at(fd: int, view: bytes | bytearray | memoryview, offset: int) -> int:
         return os.pwrite(fd, view, offset)
 
 
-def read_bytes_at(fd: int, size: int, offset: int) -> bytes:
-    """Up to `size` bytes from `offset`."""
-    buffer = bytearray(size)
-    return bytes(buffer[: read_at(fd, memoryview(buffer), offset)])
 
 
 def same_file(fd: int, path: Path) -> bool:

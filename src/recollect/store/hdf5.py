@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import json
 import os
 import secrets
@@ -27,17 +28,19 @@ from recollect.records import Flag, Framing, Kind, LineFlag, Relation, Role, Seg
 from recollect.store import locks
 from recollect.store.disk import Disk, same_file
 from recollect.store.forms import TextForm
+from recollect.store.frames import Damaged
 from recollect.store.journal import Journal, journal_path, read_frames
 from recollect.store.layout import STREAMS, TABLES
 from recollect.store.pager import PAGE_BYTES, Header, Pager, recover
 from recollect.store.read import Hdf5View
-from recollect.store.tables import Damaged, Stream, Table
+from recollect.store.tables import Stream, Table
 from recollect.store.write import Hdf5Writer
 
 # Version 2 superblocks: their metadata carries checksums, and unlike version 3 they do
 # not refuse to open after a crash because of a flag no tool in the wheel can clear.
 _LIBVER = ("v108", "v108")
 _READ_LOCK_SECONDS = 30.0
+_COPY_BYTES = 4 << 20
 
 
 class Hdf5Store:
@@ -182,8 +185,10 @@ class Hdf5Store:
                 if not same_file(fd, self.path):
                     continue
                 _owner_only(fd)
+                for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
+                    self.disk.unlink(left)  # of a rewrite that was killed
                 try:
-                    recover(self.disk, fd, self.path, lambda: self.without_readers(fd))
+                    recover(self.disk, fd, self.path, functools.partial(self.without_readers, fd))
                 except OSError as error:
                     raise StoreWriteFailed(self.path, error) from error
                 yield fd
@@ -202,6 +207,58 @@ class Hdf5Store:
 
     def _committer(self, opened: _OpenFile, fd: int) -> _Committer:
         return _Committer(self, opened, fd)
+
+    # -- whole-file work -------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def replacement(self, *, timeout: float = 60.0) -> Iterator[tuple[Hdf5View, Hdf5Store]]:
+        """The present state and an empty store beside it, which takes this one's place at the end.
+
+        Until then nothing changes; if anything fails, nothing has changed.
+        """
+        with self.writer_lock(timeout) as fd:
+            pager = Pager.open(self.path, fd, self.disk)
+            temporary = _temporary(self.path)
+            header = replace(pager.header, epoch=pager.header.epoch + 1, size=0)
+            try:
+                _make(temporary, self.disk, header)
+                with (
+                    contextlib.closing(_OpenFile(self.path, os.dup(fd), pager, "r")) as opened,
+                    Hdf5Store(temporary, disk=self.disk) as new,
+                    _told(self.path, pager),
+                ):
+                    yield opened.view, new
+                self.disk.rename(temporary, self.path)
+                self.disk.sync_folder(self.path.parent)
+            except OSError as error:
+                raise StoreWriteFailed(self.path, error) from error
+            finally:
+                self.disk.unlink(temporary)
+
+    def copy_to(self, target: Path) -> int:
+        """Write the present state to a new file; returns its size."""
+        self.disk.make_folder(target.parent)
+        temporary = _temporary(target)
+        try:
+            with self._shared() as reader:
+                fd = self.disk.open(temporary, write=True, new=True)
+                try:
+                    size = reader.pager.header.size
+                    for start in range(0, size, _COPY_BYTES):
+                        reader.pager.seek(start)
+                        piece = reader.pager.read(min(_COPY_BYTES, size - start))
+                        reader.pager.check()
+                        self.disk.write(fd, piece, start)
+                    self.disk.sync(fd)
+                finally:
+                    os.close(fd)
+            _link(temporary, target)
+            self.disk.sync_folder(target.parent)
+            return size
+        except OSError as error:
+            raise StoreWriteFailed(target, error) from error
+        finally:
+            self.disk.unlink(temporary)
 
     # -- the journal -----------------------------------------------------------------------
 
@@ -265,30 +322,43 @@ def _told(path: Path, pager: Pager) -> Iterator[None]:
         raise StoreCorrupt(path, str(error)) from error
 
 
-def create_file(path: Path, disk: Disk, header: Header | None = None) -> None:
+def create_file(path: Path, disk: Disk) -> None:
     """Make a new, empty store. It appears under its name whole, or not at all."""
     disk.make_folder(path.parent)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    header = header or Header(store_id=secrets.token_bytes(16), created_ms=time.time_ns() // 1_000_000)
+    temporary = _temporary(path)
+    header = Header(store_id=secrets.token_bytes(16), created_ms=time.time_ns() // 1_000_000)
     try:
-        fd = disk.open(temporary, write=True, new=True)
-        try:
-            pager = Pager.create(temporary, fd, disk, header)
-            with h5py.File(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
-                _lay_out(file)
-                file.flush()
-                pager.check()
-                pager.commit(header, contextlib.nullcontext)
-        finally:
-            os.close(fd)
-        # A link, unlike a rename, refuses to replace a store that another process made meanwhile.
+        _make(temporary, disk, header)
+        # Another process may have made the same store meanwhile; theirs is as good.
         with contextlib.suppress(FileExistsError):
-            os.link(temporary, path)
+            _link(temporary, path)
         disk.sync_folder(path.parent)
     except OSError as error:
         raise StoreWriteFailed(path, error) from error
     finally:
         disk.unlink(temporary)
+
+
+def _make(path: Path, disk: Disk, header: Header) -> None:
+    fd = disk.open(path, write=True, new=True)
+    try:
+        pager = Pager.create(path, fd, disk, header)
+        with h5py.File(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
+            _lay_out(file)
+            file.flush()
+            pager.check()
+            pager.commit(header, contextlib.nullcontext)
+    finally:
+        os.close(fd)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Give a finished file its name; unlike a rename, this refuses to replace another one."""
+    os.link(temporary, path)
 
 
 def _lay_out(file: h5py.File) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from recollect.errors import StoreBusy, StoreWriteFailed, UsageError
 from recollect.store import locks
-from recollect.store.disk import Disk, read_bytes_at, same_file
+from recollect.store.disk import Disk, read_bytes_at
 from recollect.store.pager import read_header, read_redo
 
 PAYLOAD_BYTES_MAX = 64 << 20
@@ -64,25 +64,25 @@ class Journal:
         if not 0 < len(payload) <= PAYLOAD_BYTES_MAX:
             raise UsageError(f"a journal payload has 1 to {PAYLOAD_BYTES_MAX} bytes, not {len(payload)}")
         try:
-            self._lock()
+            size = self._lock()
             try:
-                return self._append(payload)
+                return self._append(payload, size)
             finally:
                 locks.release(self._fd, locks.APPEND)
         except OSError as error:
             self.close()
             raise StoreWriteFailed(self.path, error) from error
 
-    def _append(self, payload: bytes) -> int:
+    def _append(self, payload: bytes, size: int) -> int:
         end = self._end
-        if end < 0 or read_bytes_at(self._fd, 1, end) not in (b"", b"\0"):
+        if end < 0 or (end < size and read_bytes_at(self._fd, 1, end) != b"\0"):
             end = content_end(self._fd)
             # Numbers go on rising after a checkpoint has removed the journal.
             self._sequence = last_sequence(self._fd, end) or folded_through(self._store)
         sequence = self._sequence + 1
         frame = frame_of(sequence, payload)
         try:
-            if end + len(frame) > os.fstat(self._fd).st_size:
+            if end + len(frame) > size:
                 self._disk.write(self._fd, bytes(len(frame) + _GROW_BYTES), end)
             self._disk.write(self._fd, frame, end)
             self._disk.sync_data(self._fd)
@@ -96,16 +96,20 @@ class Journal:
         self._end, self._sequence = end + len(frame), sequence
         return sequence
 
-    def _lock(self) -> None:
-        """Lock the file that the journal's name means now: a checkpoint may have removed the old one."""
+    def _lock(self) -> int:
+        """Lock the file that the journal's name means now; returns its size.
+
+        A checkpoint may have removed the one we hold: it is then open here, but has no name.
+        """
         while True:
             if self._fd < 0:
                 self._disk.make_folder(self.path.parent)
                 self._fd = self._disk.open(self.path, write=True, create=True)
             if not locks.acquire(self._fd, locks.APPEND, timeout=LOCK_SECONDS):
                 raise StoreBusy(self.path, LOCK_SECONDS)
-            if same_file(self._fd, self.path):
-                return
+            held = os.fstat(self._fd)
+            if held.st_nlink:
+                return held.st_size
             self.close()
 
     def clear(self, through: int) -> bool:
@@ -162,7 +166,8 @@ def damage(path: Path) -> int:
         data = path.read_bytes()
     except FileNotFoundError:
         return 0
-    return len(data.rstrip(b"\0")) - sum(_FRAME.size + len(payload) + _TAIL.size for _, payload, _ in _scan(data, 0))
+    whole = sum(_FRAME.size + len(payload) + _TAIL.size for _, payload, _ in _scan(data, 0))
+    return len(data.rstrip(b"\0")) - whole
 
 
 def content_end(fd: int) -> int:
@@ -210,4 +215,5 @@ def _frame_at(data: bytes, at: int) -> tuple[int, bytes, int] | None:
         return None
     if zlib.crc32(sequence.to_bytes(8, "little") + payload) != crc:
         return None
-    return (sequence, payload, end) if data[end - _TAIL.size : end] == _TAIL.pack(length, _TAIL_MARK) else None
+    whole = data[end - _TAIL.size : end] == _TAIL.pack(length, _TAIL_MARK)
+    return (sequence, payload, end) if whole else None

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 ROWS_PER_CHUNK = 2048  # of every column: small enough to rewrite per commit, large enough to scan fast
 DATA_CHUNK_BYTES = 64 << 10
+LEVEL = 3  # of zstd while ingesting; a rewrite takes LEVEL_DENSE
+LEVEL_DENSE = 9
 BLOCK_BYTES = 1 << 20  # of text before compression; a block is cut at the next line's end
 LINE_PIECE_BYTES_MAX = 64 << 20  # a longer line is kept in pieces, flagged CONTINUES
 
@@ -75,7 +77,7 @@ TABLES: dict[str, Columns] = {
         "started": "<i8", "ended": "<i8",
         "entries": "<u8",  # how many entries it shows, shared ones included
         "extent": "<i8",  # its last row in extents, -1 none
-    },  # fmt: skip
+    },
     # Which entries a session shows, in order: rows chained from the last to the first.
     "extents": {"session": "<u4", "first": "<u8", "count": "<u8", "before": "<i8"},
     "sources": {
@@ -89,7 +91,7 @@ TABLES: dict[str, Columns] = {
         "lines": "<u8",  # how many lines it has
         "span": "<i8",  # its last row in spans, -1 none
         "older": "<i8",  # the row of the version this one replaced, -1 none
-    },  # fmt: skip
+    },
     # Which lines a source consists of, in order: rows chained from the last to the first.
     "spans": {"source": "<u4", "first": "<u8", "count": "<u8", "before": "<i8"},
 }

@@ -6,6 +6,7 @@ descriptor of the file is closed in the process, which one stray `open` would do
 
 from __future__ import annotations
 
+import functools
 import os
 import struct
 import sys
@@ -19,6 +20,8 @@ APPEND = WRITER + 2  # held while one frame goes into the journal
 
 def acquire(fd: int, byte: int, *, shared: bool = False, timeout: float = 0.0) -> bool:
     """Take the lock, waiting up to `timeout` seconds; False when it could not be had."""
+    if _try_lock(fd, byte, shared):
+        return True
     deadline = time.monotonic() + timeout
     pause = 0.0002
     while not _try_lock(fd, byte, shared):
@@ -53,6 +56,7 @@ else:
     # Python names the command where its C library did; macOS has had it as 90 since 10.15.
     _SET_LOCK: int = getattr(fcntl, "F_OFD_SETLK", 90 if sys.platform == "darwin" else fcntl.F_SETLK)
 
+    @functools.cache
     def _describe(kind: int, byte: int) -> bytes:
         if sys.platform == "darwin":
             return struct.pack("@qqihh", byte, 1, 0, kind, os.SEEK_SET)

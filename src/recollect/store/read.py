@@ -6,9 +6,10 @@ entries are found through its chain of extents, never by scanning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import h5py
 import numpy as np
@@ -27,17 +28,19 @@ from recollect.records import (
     SourceFile,
     name_key,
 )
-from recollect.store.base import Session, Source, StoredEntry, StoredLine, StoreInfo, UsageColumns
+from recollect.store.base import Array, Session, Source, StoredEntry, StoredLine, StoreInfo, UsageColumns
 from recollect.store.forms import TextForm, text_of
+from recollect.store.frames import Damaged
 from recollect.store.layout import TABLES
 from recollect.store.pager import Header
-from recollect.store.tables import Array, Stream, Table
+from recollect.store.tables import Stream, Table
 
 SOURCE_UNTERMINATED = 1  # flags of a source: its last line had no newline
 SOURCE_SUPERSEDED = 2  # a newer version of the file is stored too
 SOURCE_WAITING = 4  # its last line is half written and will be replaced
 
 _ROWS_AT_ONCE = 4096
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ class Hdf5View:
         assert isinstance(source, RowSource)
         for first, count in self.intervals("spans", "sources", "span", source.row):
             for start in range(first, first + count, _ROWS_AT_ONCE):
-                yield from self._lines(start, min(start + _ROWS_AT_ONCE, first + count))
+                yield from self.line_range(start, min(start + _ROWS_AT_ONCE, first + count))
 
     def usage(self) -> UsageColumns:
         table = self.table("usage")
@@ -143,18 +146,36 @@ class Hdf5View:
         }
 
     def locate(self, line: int) -> tuple[Source, int]:
-        spans = self.table("spans")
-        first, count = spans.read("first"), spans.read("count")
-        holding = np.flatnonzero((first <= line) & (line < first + count))
-        if not len(holding):
-            raise NotFound(f"no source holds line {line}")
-        row = int(holding[0])
-        source = self.source_at(spans.one("source", row))
-        number = line - int(first[row]) + 1
-        before = spans.read("before")
-        while (row := int(before[row])) >= 0:
-            number += int(count[row])
-        return source, number
+        return self.locate_many([line])[0]
+
+    def locate_many(self, lines: Sequence[int]) -> list[tuple[Source, int]]:
+        spans = {c: self.table("spans").read(c) for c in ("source", "first", "count", "before")}
+        wanted = np.unique(np.asarray(lines, np.uint64))
+        starts = np.searchsorted(wanted, spans["first"])
+        stops = np.searchsorted(wanted, spans["first"] + spans["count"])
+        holder = np.full(len(wanted), -1)
+        for row in np.flatnonzero(starts < stops)[::-1].tolist():  # the first span to hold a line wins
+            holder[starts[row] : stops[row]] = row
+        sources = {row: self.source_at(row) for row in set(spans["source"][holder[holder >= 0]].tolist())}
+        ahead: dict[int, int] = {}  # how many lines of its source come before a span
+        found: dict[int, tuple[Source, int]] = {}
+        for line, row in zip(wanted.tolist(), holder.tolist(), strict=True):
+            if row < 0:
+                raise NotFound(f"no source holds line {line}")
+            at, later = row, []
+            while at not in ahead and spans["before"][at] >= 0:
+                later.append(at)
+                at = int(spans["before"][at])
+            ahead.setdefault(at, 0)
+            for after in reversed(later):
+                ahead[after] = ahead[at] + int(spans["count"][at])
+                at = after
+            found[line] = sources[int(spans["source"][row])], line - int(spans["first"][row]) + ahead[row] + 1
+        return [found[line] for line in lines]
+
+    def salvageable(self) -> Salvage:
+        """The same file, read as far as it can be."""
+        return Salvage(self._file, self._header)
 
     # -- shared with the writer --------------------------------------------------------
 
@@ -182,6 +203,15 @@ class Hdf5View:
             found.append((first, count))
             at = table.one("before", at)
         return found[::-1]
+
+    def line_range(self, start: int, stop: int) -> Iterator[StoredLine]:
+        """The lines of some rows, whichever sources they are of."""
+        table = self.table("lines")
+        ends = table.read("end", max(start - 1, 0), stop).tolist()
+        ends = ends if start else [0, *ends]
+        flags, types = table.read("flags", start, stop).tolist(), table.read("type", start, stop).tolist()
+        for n, flag in enumerate(flags):
+            yield StoredLine(self.line_stream.read(ends[n], ends[n + 1]), flag, self.name(types[n]))
 
     def source_at(self, row: int) -> RowSource:
         return next(self._sources(row, row + 1))
@@ -258,14 +288,6 @@ class Hdf5View:
     def _place(self, table: str, row: int, at: str, length: str) -> tuple[int, int]:
         return self.table(table).one(at, row), self.table(table).one(length, row)
 
-    def _lines(self, start: int, stop: int) -> Iterator[StoredLine]:
-        table = self.table("lines")
-        ends = table.read("end", max(start - 1, 0), stop).tolist()
-        ends = ends if start else [0, *ends]
-        flags, types = table.read("flags", start, stop).tolist(), table.read("type", start, stop).tolist()
-        for n, flag in enumerate(flags):
-            yield StoredLine(self.line_stream.read(ends[n], ends[n + 1]), flag, self.name(types[n]))
-
     def _entries(self, start: int, stop: int) -> Iterator[StoredEntry]:
         table = self.table("entries")
         columns = {c: table.read(c, start, stop) for c in TABLES["entries"]}
@@ -298,6 +320,46 @@ class Hdf5View:
         return text_of(cell["form"], self.line_stream.read(start, start + cell["length"]))
 
 
+class Salvage(Hdf5View):
+    """A view of a damaged store that leaves out what cannot be read and says what that was."""
+
+    def __init__(self, file: h5py.File, header: Header) -> None:
+        super().__init__(file, header)
+        self.lost_lines = 0
+        self.lost: list[str] = []
+
+    def sessions(self) -> list[Session]:
+        return [s for row in range(self.table("sessions").rows) if (s := self._try(self.session_at, row))]
+
+    def sources(self, session: Session | None = None) -> list[Source]:
+        found = [self._try(self.source_at, row) for row in range(self.table("sources").rows)]
+        return [source for source in found if source is not None]
+
+    def lines(self, source: Source) -> Iterator[StoredLine]:
+        assert isinstance(source, RowSource)
+        number = 0
+        for first, count in self.intervals("spans", "sources", "span", source.row):
+            for row in range(first, first + count):
+                number += 1
+                try:
+                    yield next(self.line_range(row, row + 1))
+                except Damaged as error:
+                    self.lost_lines += 1
+                    self._lose(f"{source.file.path}:{number}: {error}")
+
+    def _try(self, read: Callable[[int], _Row], row: int) -> _Row | None:
+        try:
+            return read(row)
+        except Damaged as error:
+            self._lose(f"row {row}: {error}")
+            return None
+
+    def _lose(self, what: str) -> None:
+        if len(self.lost) < _LOST_NAMED:
+            self.lost.append(what)
+
+
+_LOST_NAMED = 50
 _LINE_COLUMNS = ("end", "entries", "key_a", "type")
 
 

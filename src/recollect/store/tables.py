@@ -13,19 +13,13 @@ import zlib
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import h5py
 import numpy as np
-import zstandard
 
-from recollect.store.layout import BLOCK_BYTES, BLOCKS, DATA_CHUNK_BYTES, ROWS_PER_CHUNK, Columns
-
-Array = np.ndarray[Any, Any]
-
-
-class Damaged(Exception):
-    """A block or chunk does not decode to what was written. The store names the file."""
+from recollect.store.base import Array
+from recollect.store.frames import Damaged, compress, decompress
+from recollect.store.layout import BLOCK_BYTES, BLOCKS, DATA_CHUNK_BYTES, LEVEL, ROWS_PER_CHUNK, Columns
 
 
 class Table:
@@ -128,14 +122,12 @@ class Table:
 class Stream:
     """A long run of bytes kept as zstd frames; compression runs beside the caller."""
 
-    def __init__(self, group: h5py.Group, *, level: int = 6, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(self, group: h5py.Group) -> None:
         self._name = group.name
         self._data: h5py.Dataset = group["data"]
         self.blocks = Table(group["blocks"], BLOCKS)
         self._index: dict[str, Array] = {}
         self._cache: OrderedDict[int, bytes] = OrderedDict()
-        self._level = level
-        self._block_bytes = block_bytes
         self._open = bytearray()  # the block being filled
         self._busy: deque[tuple[int, Future[bytes]]] = deque()  # blocks being compressed, in order
         self._pool: ThreadPoolExecutor | None = None
@@ -151,20 +143,26 @@ class Stream:
         h5py.h5d.create(group.id, b"data", h5py.h5t.STD_U8LE, space, properties)
         Table.create(group, "blocks", BLOCKS)
 
-    def append(self, data: bytes | bytearray | memoryview) -> int:
-        """Add bytes; returns where they start. Blocks are cut between appends, or inside huge ones."""
+    def append(self, data: bytes | bytearray) -> int:
+        """Add bytes to the block being filled; returns where they start."""
         start = self.end
         self.end += len(data)
-        if len(self._open) + len(data) > 4 * self._block_bytes:
-            data = memoryview(data)
-            while len(data) > self._block_bytes:
-                self._open += data[: self._block_bytes]
-                data = data[self._block_bytes :]
-                self._cut()
         self._open += data
-        if len(self._open) >= self._block_bytes:
+        if len(self._open) >= BLOCK_BYTES:
             self._cut()
         return start
+
+    def add_block(self, block: bytearray, level: int = LEVEL) -> None:
+        """Add a whole block of its own, compressed while the caller goes on."""
+        self._cut()
+        self.end += len(block)
+        self._submit(block, level)
+
+    def add_frame(self, length: int, frame: bytes) -> None:
+        """Add a block that is compressed already."""
+        self.flush()
+        self.end += length
+        self._write(length, frame)
 
     def flush(self) -> None:
         """Bring every appended byte into the file."""
@@ -187,7 +185,8 @@ class Stream:
         if last >= len(ends):
             raise Damaged(f"{self._name}: bytes {start} to {stop} lie behind the last block")
         base, _ = self.block_span(first)
-        joined = b"".join(self.block(n) for n in range(first, last + 1)) if last > first else self.block(first)
+        blocks = [self.block(n) for n in range(first, last + 1)]
+        joined = blocks[0] if len(blocks) == 1 else b"".join(blocks)
         return joined[start - base : stop - base]
 
     def block(self, number: int) -> bytes:
@@ -207,9 +206,9 @@ class Stream:
         try:
             frame: bytes = self._data[at : at + length].tobytes()
         except OSError as error:
-            raise Damaged(f"{self._name}: block {number}: {error}") from error
+            raise Damaged(str(error)) from error
         if len(frame) != length or zlib.crc32(frame) != int(self.index["crc"][number]):
-            raise Damaged(f"{self._name}: block {number} fails its checksum")
+            raise Damaged("fails its checksum")
         return frame
 
     def block_span(self, number: int) -> tuple[int, int]:
@@ -226,24 +225,24 @@ class Stream:
 
     def _load(self, number: int) -> bytes:
         start, stop = self.block_span(number)
-        frame = self.frame(number)
         try:
-            if zstandard.frame_content_size(frame) != stop - start:
-                raise Damaged(f"{self._name}: block {number} is not {stop - start} bytes long")
-            return zstandard.ZstdDecompressor().decompress(frame)
-        except zstandard.ZstdError as error:
+            return decompress(self.frame(number), stop - start)
+        except Damaged as error:
             raise Damaged(f"{self._name}: block {number}: {error}") from error
 
     def _cut(self) -> None:
         if self._open:
             block, self._open = self._open, bytearray()
+            self._submit(block, LEVEL)
+
+    def _submit(self, block: bytearray, level: int) -> None:
+        # A block far above the size (a huge line) is cut, so that reading a bit of it stays cheap.
+        for start in range(0, len(block), 4 * BLOCK_BYTES):
+            piece = block[start : start + 4 * BLOCK_BYTES] if len(block) > 4 * BLOCK_BYTES else block
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="recollect-zstd")
-            self._busy.append((len(block), self._pool.submit(self._compress, block)))
+            self._busy.append((len(piece), self._pool.submit(compress, piece, level)))
             self._drain(6)
-
-    def _compress(self, block: bytearray) -> bytes:
-        return zstandard.ZstdCompressor(level=self._level).compress(block)
 
     def _drain(self, keep: int) -> None:
         while len(self._busy) > keep:
@@ -260,5 +259,6 @@ class Stream:
         )
 
     def close(self) -> None:
+        """Stop the compressing thread."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)

@@ -10,24 +10,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import h5py
 import numpy as np
 import orjson
 
-from recollect.records import (
-    Cursor,
-    Entry,
-    Line,
-    SessionFacts,
-    SourceFile,
-    Usage,
-    line_key,
-    name_key,
-)
-from recollect.store.base import Source, Taken
-from recollect.store.forms import TextForm, as_bytes, find
+from recollect.records import Cursor, Line, SessionFacts, SourceFile, line_key
+from recollect.store.base import Array, Source, Taken
+from recollect.store.forms import TextForm, as_bytes
 from recollect.store.layout import TABLES
+from recollect.store.pack import TOKENS, Counted, Pack, Parcel, columns_of
 from recollect.store.pager import Header
 from recollect.store.read import (
     SOURCE_SUPERSEDED,
@@ -38,9 +31,8 @@ from recollect.store.read import (
     session_key,
     source_key,
 )
-from recollect.store.tables import Array
 
-_TOKENS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
+_PACK_BYTES = 8 << 20  # of lines before they become rows
 _FACT_NAMES = ("project", "cwd", "branch", "slug", "model", "version", "parent", "root")
 
 
@@ -119,24 +111,19 @@ class Hdf5Writer(Hdf5View):
         self._folded = header.folded
         self._commit = commit
         self._name_rows: dict[str, int] | None = None
-        self._new: dict[str, dict[str, list[int]]] = {
-            name: {c: [] for c in TABLES[name]} for name in ("lines", "entries")
-        }
-        self._line_rows = self.table("lines").rows
-        self._entry_rows = self.table("entries").rows
+        self._pack = Pack()  # lines taken since the last seal; its owners are session rows
+        self._first_line = self.table("lines").rows  # the row its first line will have
+        self._first_entry = self.table("entries").rows
         self._keys = KeyIndex(self, "lines", "key_a")
-        self._new_keys: dict[bytes, list[int]] = {}
+        self._packed: dict[bytes, int] = {}  # rows of the pack's lines by key
         self._usage_keys = KeyIndex(self, "usage", "key")
-        self._usage: dict[int, tuple[Usage, int, int]] = {}
-        self._source_keys = KeyIndex(self, "sources", "key")
-        self._session_keys = KeyIndex(self, "sessions", "key")
+        self._usage: dict[int, Counted] = {}
+        self._by_key: dict[str, dict[int, int]] = {}
         self._source_rows: dict[int, _SourceRow] = {}
         self._session_rows: dict[int, _SessionRow] = {}
         self._next = {name: self.table(name).rows for name in ("sources", "sessions")}
         self._dirty_sources: dict[int, _SourceRow] = {}
         self._dirty_sessions: dict[int, _SessionRow] = {}
-        self._uuid_keys: dict[str, int] = {"": 0}
-        self._seen: dict[int, tuple[int, ...]] | None = None
 
     # -- the contract --------------------------------------------------------------------
 
@@ -148,13 +135,18 @@ class Hdf5Writer(Hdf5View):
             held.file, held.host, held.cursor, held.session.facts.id, held.lines, held.parser, row=held.row
         )
 
+    def has_source(self, host: str, path: str) -> bool:
+        return source_key(host, path) in self._last_seen
+
     def is_current(self, host: str, path: str, seen: Cursor) -> bool:
-        if self._seen is None:
-            table = self.table("sources")
-            columns = [table.read(c).tolist() for c in ("key", "size", "mtime", "ctime", "inode")]
-            self._seen = {key: tuple(rest) for key, *rest in zip(*columns, strict=True)}
-        stored = self._seen.get(source_key(host, path))
+        stored = self._last_seen.get(source_key(host, path))
         return stored == (seen.size, seen.mtime_ns, seen.ctime_ns, seen.inode)
+
+    @cached_property
+    def _last_seen(self) -> dict[int, tuple[int, ...]]:
+        """How each source looked when this writer began; of several versions the newest."""
+        columns = [self.table("sources").read(c).tolist() for c in ("key", "size", "mtime", "ctime", "inode")]
+        return {key: tuple(rest) for key, *rest in zip(*columns, strict=True)}
 
     def take(
         self, file: SourceFile, host: str, lines: Sequence[Line], cursor: Cursor, facts: SessionFacts,
@@ -181,6 +173,8 @@ class Hdf5Writer(Hdf5View):
         source.cursor, source.parser = cursor, parser
         self._dirty_sources[source.row] = source
         self._dirty_sessions[session.row] = session
+        if self._pack.byte_count >= _PACK_BYTES:
+            self._seal()
         return Taken([row >= 0 for row in known], self._entry_rows - entries_before)
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
@@ -207,24 +201,32 @@ class Hdf5Writer(Hdf5View):
 
     # -- lines and entries -----------------------------------------------------------------
 
+    @property
+    def _line_rows(self) -> int:
+        return self._first_line + self._pack.line_count
+
+    @property
+    def _entry_rows(self) -> int:
+        return self._first_entry + self._pack.entry_count
+
     def _known_rows(
         self, source: _SourceRow, lines: Sequence[Line], digests: Sequence[bytes]
     ) -> list[int]:
         """For each line the row of an equal one that is not of this very source, or -1."""
-        heads = np.array([int.from_bytes(d[:8], "little") for d in digests], np.uint64)
+        heads = np.frombuffer(b"".join(digests), "<u8")[::2]
         stored: dict[int, list[int]] = {}
         for n, row in self._keys.find(heads):
             stored.setdefault(n, []).append(row)
-        rows = []
-        fresh = self._line_rows
-        for n, (line, digest) in enumerate(zip(lines, digests, strict=True)):
-            candidates = [r for r in stored.get(n, ()) if self._same_line(r, digest)]
-            candidates += self._new_keys.get(digest, ())
-            row = self._choose(source, candidates) if candidates and line.data else -1
-            rows.append(row)
-            if row < 0:
-                self._new_keys.setdefault(digest, []).append(fresh)
-                fresh += 1
+        rows = [-1] * len(lines)
+        if stored or not self._packed.keys().isdisjoint(digests):
+            for n, digest in enumerate(digests):
+                candidates = [r for r in stored.get(n, ()) if self._same_line(r, digest)]
+                if digest in self._packed:
+                    candidates.append(self._packed[digest])
+                if candidates and lines[n].data:
+                    rows[n] = self._choose(source, candidates)
+        new = [digest for digest, row in zip(digests, rows, strict=True) if row < 0]
+        self._packed.update(zip(new, itertools.count(self._line_rows)))
         return rows
 
     def _same_line(self, row: int, digest: bytes) -> bool:
@@ -234,8 +236,7 @@ class Hdf5Writer(Hdf5View):
         """Of equal lines the one that continues a run; never one of the source's own."""
         chosen = -1
         for row in candidates:
-            # Rows from _line_rows on are of this very batch.
-            if row < self._line_rows and not source.chain.holds(row):
+            if not source.chain.holds(row):
                 chosen = row if chosen < 0 or row == source.expected else chosen
         source.expected = chosen + 1 if chosen >= 0 else -1
         return chosen
@@ -244,8 +245,7 @@ class Hdf5Writer(Hdf5View):
         self, lines: Sequence[Line], digests: Sequence[bytes], source: _SourceRow, session: _SessionRow
     ) -> None:
         first_line, first_entry = self._line_rows, self._entry_rows
-        for line, digest in zip(lines, digests, strict=True):
-            self._add_line(line, digest, session)
+        self._pack.add(lines, digests, session.row)
         source.chain.add(first_line, len(lines))
         session.chain.add(first_entry, self._entry_rows - first_entry)
 
@@ -253,88 +253,105 @@ class Hdf5Writer(Hdf5View):
         """Let the source have lines, and the session show entries, that are stored already."""
         for first, count in _runs(rows):
             source.chain.add(first, count)
-            ends = self._entry_ends(max(first - 1, 0), first + count)
-            start = ends[0] if first else 0
-            for low, length in session.chain.missing(start, ends[-1] - start):
+            start, stop = self._entry_end(first - 1), self._entry_end(first + count - 1)
+            for low, length in session.chain.missing(start, stop - start):
                 session.chain.add(low, length)
 
-    def _add_line(self, line: Line, digest: bytes, session: _SessionRow) -> None:
-        row = self._line_rows
-        self._line_rows += 1
-        end = self.line_stream.append(line.data) + len(line.data)
-        parsed = line.parsed
-        if parsed is not None:
-            place = 0
-            for entry in parsed.entries:
-                place = self._add_entry(entry, row, session.row, line.data, place)
-            if parsed.usage is not None:
-                self._add_usage(parsed.usage, row, session.row)
-        new = self._new["lines"]
-        new["end"].append(end)
-        new["key_a"].append(int.from_bytes(digest[:8], "little"))
-        new["key_b"].append(int.from_bytes(digest[8:], "little"))
-        new["entries"].append(self._entry_rows)
-        new["type"].append(self._name_row(parsed.type) if parsed is not None else 0)
-        new["flags"].append(line.flags)
-        new["uuid"].append(self._uuid_key(parsed.uuid) if parsed is not None else 0)
-        new["parent"].append(self._uuid_key(parsed.parent) if parsed is not None else 0)
+    def _entry_end(self, row: int) -> int:
+        """How many entries there are up to and including this line's, sealed or not."""
+        if row >= self._first_line:
+            return self._first_entry + self._pack.entry_end(row - self._first_line)
+        return self.table("lines").one("entries", row) if row >= 0 else 0
 
-    def _add_entry(self, entry: Entry, line: int, session: int, data: bytes, place: int) -> int:
-        """Add one entry; returns where in the line the next one's text is looked for."""
-        found = find(entry.text, entry.kind, data, place)
-        if found is None:
-            stored = as_bytes(entry.text)
-            form, at, length = TextForm.STORED, self.text_stream.append(stored), len(stored)
-        else:
-            form, at, length = found
-            place = at + length
-        new = self._new["entries"]
-        new["line"].append(line)
-        new["session"].append(session)
-        new["kind"].append(entry.kind)
-        new["flags"].append(entry.flags)
-        new["time"].append(entry.time_ms)
-        new["tool"].append(self._name_row(entry.tool))
-        new["call"].append(name_key(entry.call))
-        new["model"].append(self._name_row(entry.model))
-        new["form"].append(form)
-        new["at"].append(at)
-        new["length"].append(length)
-        self._entry_rows += 1
-        return place
+    def _seal(self) -> None:
+        """Move the pack into the tables and start another."""
+        pack, self._pack = self._pack, Pack()
+        self._packed.clear()
+        pack.cut()
+        lines, entries = pack.line_columns(), pack.entry_columns()
+        self._append(list(pack.names), bytes(pack.texts), lines, entries)
+        for block in pack.blocks:
+            self.line_stream.add_block(block)
+        for key, counted in pack.usage.items():
+            self._add_usage(key, counted._replace(line=self._first_line + counted.line))
+        self._first_line += pack.line_count
+        self._first_entry += pack.entry_count
 
-    def _entry_ends(self, start: int, stop: int) -> list[int]:
-        """Column `entries` of lines, reaching into rows that are not flushed yet."""
-        flushed = self.table("lines").rows
-        stored = self.table("lines").read("entries", start, min(stop, flushed)).tolist() if start < flushed else []
-        return stored + self._new["lines"]["entries"][max(start - flushed, 0) : max(stop - flushed, 0)]
+    def _append(
+        self, names: list[str], texts: bytes, lines: dict[str, Array], entries: dict[str, Array]
+    ) -> None:
+        """Shift a pack's own numbers to where its rows come to stand, and append them."""
+        rows = np.array([self._name_row(name) for name in names], np.uint32)
+        stored = entries["form"] == TextForm.STORED
+        entries["at"][stored] += np.uint64(self.text_stream.append(texts) if texts else 0)
+        entries["tool"], entries["model"] = rows[entries["tool"]], rows[entries["model"]]
+        entries["line"] += np.uint64(self._first_line)
+        lines["type"] = rows[lines["type"]]
+        lines["end"] += np.uint64(self.line_stream.end)
+        lines["entries"] += np.uint64(self._first_entry)
+        self.table("lines").append(lines)
+        self.table("entries").append(entries)
+        self._keys.added(lines["key_a"])
+
+    # -- whole parcels ---------------------------------------------------------------------
+
+    def adopt(self, parcel: Parcel) -> bool:
+        """Take a parcel of new sources as it is; False, and nothing done, if it repeats any stored line.
+
+        Repetition within one of its sources is no obstacle: such lines are the source's own.
+        """
+        self._seal()
+        keys = parcel.lines["key_a"]
+        owner = np.repeat(np.arange(len(parcel.portions)), [p.lines for p in parcel.portions])
+        if self._keys.find(keys) or _shared_between(keys, owner):
+            return False
+        sessions = []
+        first_line, line, entry = self._first_line, self._first_line, self._first_entry
+        ends = parcel.lines["entries"]
+        for portion in parcel.portions:
+            session = self._session(portion.host, portion.facts)
+            source = self._source(portion.file, portion.host, session, restart=False)
+            assert not source.lines, "only sources new to the store are parcelled"
+            source.chain.add(line, portion.lines)
+            line += portion.lines
+            entry_end = self._first_entry + int(ends[line - first_line - 1])
+            session.chain.add(entry, entry_end - entry)
+            entry = entry_end
+            source.lines, source.cursor, source.parser = portion.lines, portion.cursor, portion.parser
+            self._dirty_sources[source.row] = source
+            self._dirty_sessions[session.row] = session
+            sessions.append(session.row)
+        parcel.entries["session"] = np.array(sessions, np.uint32)[parcel.entries["session"]]
+        self._append(parcel.names, parcel.texts, parcel.lines, parcel.entries)
+        for length, frame in parcel.frames:
+            self.line_stream.add_frame(length, frame)
+        for key, counted in parcel.usage.items():
+            line_row, session_row = first_line + counted.line, sessions[counted.owner]
+            self._add_usage(key, counted._replace(line=line_row, owner=session_row))
+        self._first_line, self._first_entry = line, entry
+        return True
 
     # -- usage -----------------------------------------------------------------------------
 
-    def _add_usage(self, usage: Usage, line: int, session: int) -> None:
-        key = name_key(usage.key)
-        held = self._usage.get(key)
-        if held is None or _weight(usage) > _weight(held[0]):
-            self._usage[key] = (usage, line, held[2] if held else session)
+    def _add_usage(self, key: int, counted: Counted) -> None:
+        self._usage[key] = counted.against(self._usage.get(key))
 
     def _flush_usage(self) -> None:
-        keys = list(self._usage)
         table = self.table("usage")
+        keys = list(self._usage)
         stored = dict(self._usage_keys.find(np.array(keys, np.uint64)))
-        new: dict[str, list[int]] = {c: [] for c in TABLES["usage"]}
-        for n, key in enumerate(keys):
-            usage, line, session = self._usage[key]
-            tokens = {c: min(getattr(usage, c), 0xFFFFFFFF) for c in _TOKENS}
-            row = stored.get(n)
-            if row is None:
-                cells = {"key": key, "line": line, "session": session, "time": usage.time_ms} | tokens
-                cells["model"] = self._name_row(usage.model)
-                for column, value in cells.items():
-                    new[column].append(value)
-            elif _weight(usage) > tuple(table.one(c, row) for c in _WEIGHT):
-                table.update(np.array([row]), {c: np.array([v]) for c, v in {"line": line, **tokens}.items()})
-        table.append(new)
-        self._usage_keys.added(np.array(new["key"], np.uint64))
+        for n, row in stored.items():
+            counted = self._usage[keys[n]]
+            if counted.tokens > tuple(table.one(column, row) for column in TOKENS):
+                cells = {"line": counted.line, **dict(zip(TOKENS, _bounded(counted), strict=True))}
+                table.update(np.array([row]), {c: np.array([value]) for c, value in cells.items()})
+        new = [(keys[n], self._usage[keys[n]]) for n in range(len(keys)) if n not in stored]
+        names = ("key", "line", "session", "model", "time", *TOKENS)
+        rows = [
+            (key, c.line, c.owner, self._name_row(c.model), c.time_ms, *_bounded(c)) for key, c in new
+        ]
+        table.append(columns_of(names, "usage", rows))
+        self._usage_keys.added(np.array([key for key, _ in new], np.uint64))
         self._usage.clear()
 
     # -- sources and sessions ----------------------------------------------------------------
@@ -343,9 +360,9 @@ class Hdf5Writer(Hdf5View):
         key = source_key(host, path)
         held = self._source_rows.get(key)
         if held is None:
-            rows = [row for _, row in self._source_keys.find(np.array([key], np.uint64))]
-            if rows:
-                held = self._source_rows[key] = self._load_source(max(rows))
+            row = self._rows_by_key("sources").get(key)
+            if row is not None:
+                held = self._source_rows[key] = self._load_source(row)
         return held
 
     def _source(self, file: SourceFile, host: str, session: _SessionRow, restart: bool) -> _SourceRow:
@@ -361,23 +378,31 @@ class Hdf5Writer(Hdf5View):
         self._source_rows[source_key(host, file.path)] = made
         return made
 
+    def _rows_by_key(self, name: str) -> dict[int, int]:
+        """Rows stored when this writer began, by key; of several versions the newest."""
+        rows = self._by_key.get(name)
+        if rows is None:
+            keys = self.table(name).read("key").tolist()
+            rows = self._by_key[name] = {key: row for row, key in enumerate(keys)}
+        return rows
+
     def _load_source(self, row: int) -> _SourceRow:
         stored = self.source_at(row)
-        places = {c: self.table("sources").one(c, row) for c in ("path_at", "path_length", "session", "older")}
+        cell = {c: self.table("sources").one(c, row) for c in ("path_at", "path_length", "session", "older")}
         chain = self._load_chain("spans", "sources", "span", row)
         return _SourceRow(
-            row, stored.file, stored.host, self._load_session(places["session"]), chain,
-            (places["path_at"], places["path_length"]), stored.cursor,
+            row, stored.file, stored.host, self._load_session(cell["session"]), chain,
+            (cell["path_at"], cell["path_length"]), stored.cursor,
             self._place("sources", row, "state_at", "state_length"), stored.lines, stored.parser,
-            places["older"], stored.superseded,
+            cell["older"], stored.superseded,
         )  # fmt: skip
 
     def _session(self, host: str, facts: SessionFacts) -> _SessionRow:
         key = session_key(facts.agent, host, facts.id)
         held = self._session_rows.get(key)
         if held is None:
-            rows = [row for _, row in self._session_keys.find(np.array([key], np.uint64))]
-            held = self._load_session(rows[0]) if rows else None
+            row = self._rows_by_key("sessions").get(key)
+            held = self._load_session(row) if row is not None else None
         if held is None:
             blank = SessionFacts(facts.agent, facts.id)
             place = self._put_text(facts.id)
@@ -414,11 +439,7 @@ class Hdf5Writer(Hdf5View):
 
     def flush(self) -> None:
         """Turn everything taken into rows of the file."""
-        self._keys.added(np.array(self._new["lines"]["key_a"], np.uint64))
-        self._new_keys.clear()
-        for name, columns in self._new.items():
-            self.table(name).append(columns)
-            self._new[name] = {c: [] for c in columns}
+        self._seal()
         self._flush_usage()
         self._flush_sessions()
         self._flush_sources()
@@ -444,7 +465,7 @@ class Hdf5Writer(Hdf5View):
                 "extent": session.chain.rows[-1] if session.chain.rows else -1,
             }  # fmt: skip
             cells.append(cell)
-        self._write_rows("sessions", [s.row for s in rows], cells, self._session_keys)
+        self._write_rows("sessions", [s.row for s in rows], cells)
         self._dirty_sessions.clear()
 
     def _flush_sources(self) -> None:
@@ -469,12 +490,10 @@ class Hdf5Writer(Hdf5View):
                 "lines": source.lines, "span": source.chain.rows[-1] if source.chain.rows else -1,
                 "older": source.older,
             })  # fmt: skip
-        self._write_rows("sources", [s.row for s in rows], cells, self._source_keys)
+        self._write_rows("sources", [s.row for s in rows], cells)
         self._dirty_sources.clear()
 
-    def _write_rows(
-        self, name: str, rows: list[int], cells: list[dict[str, int]], keys: KeyIndex
-    ) -> None:
+    def _write_rows(self, name: str, rows: list[int], cells: list[dict[str, int]]) -> None:
         """Rows below the table's length are overwritten, the others appended, in order."""
         table = self.table(name)
         columns = TABLES[name]
@@ -484,7 +503,6 @@ class Hdf5Writer(Hdf5View):
             table.update(changed, {c: np.array([cells[n][c] for n in old], columns[c]) for c in columns})
         new = cells[len(old) :]
         table.append({c: np.array([cell[c] for cell in new], columns[c]) for c in columns})
-        keys.added(np.array([cell["key"] for cell in new], np.uint64))
 
     def _flush_chains(
         self, name: str, owner: str, held: Sequence[_SessionRow] | Sequence[_SourceRow]
@@ -531,15 +549,6 @@ class Hdf5Writer(Hdf5View):
         data = as_bytes(text)
         return (self.text_stream.append(data), len(data)) if data else (0, 0)
 
-    def _uuid_key(self, uuid: str) -> int:
-        """Most records hang on the one before, so the last few keys are worth keeping."""
-        key = self._uuid_keys.get(uuid)
-        if key is None:
-            if len(self._uuid_keys) > 4096:
-                self._uuid_keys = {"": 0}
-            key = self._uuid_keys[uuid] = name_key(uuid)
-        return key
-
 
 class KeyIndex:
     """Finds rows by a 64-bit key in one read of a column, without sorting or hashing it.
@@ -550,36 +559,37 @@ class KeyIndex:
 
     def __init__(self, view: Hdf5View, table: str, column: str) -> None:
         self._view, self._table, self._column = view, table, column
-        self._parts: list[Array] | None = None
+        self._keys: Array | None = None  # with room behind the rows
+        self._rows = 0
 
     def find(self, keys: Array) -> list[tuple[int, int]]:
         """(position in keys, row) of every match, rows rising."""
         if not len(keys):
             return []
-        if self._parts is None:
-            self._parts = [self._view.table(self._table).read(self._column)]
-        if len(self._parts) > 64:
-            self._parts = [np.concatenate(self._parts)]
+        if self._keys is None:
+            self._keys = self._view.table(self._table).read(self._column)
+            self._rows = len(self._keys)
         marks = np.zeros(1 << 16, bool)
         marks[keys & np.uint64(0xFFFF)] = True
+        rows = np.flatnonzero(marks[self._keys[: self._rows] & np.uint64(0xFFFF)])
         order = np.argsort(keys, kind="stable")
-        ordered = keys[order]
-        found: list[tuple[int, int]] = []
-        base = 0
-        for part in self._parts:
-            likely = np.flatnonzero(marks[part & np.uint64(0xFFFF)])
-            low = np.searchsorted(ordered, part[likely], side="left")
-            high = np.searchsorted(ordered, part[likely], side="right")
-            for hit in np.flatnonzero(high > low).tolist():
-                row = base + int(likely[hit])
-                found.extend((int(order[n]), row) for n in range(int(low[hit]), int(high[hit])))
-            base += len(part)
-        return found
+        low = np.searchsorted(keys[order], self._keys[rows], side="left")
+        high = np.searchsorted(keys[order], self._keys[rows], side="right")
+        return [
+            (int(order[n]), int(rows[hit]))
+            for hit in np.flatnonzero(high > low).tolist()
+            for n in range(int(low[hit]), int(high[hit]))
+        ]
 
     def added(self, keys: Array) -> None:
         """Rows with these keys were appended to the table."""
-        if self._parts is not None and len(keys):
-            self._parts.append(keys)
+        if self._keys is None or not len(keys):
+            return
+        rows = self._rows + len(keys)
+        if rows > len(self._keys):
+            self._keys = np.concatenate([self._keys[: self._rows], np.zeros(rows, np.uint64)])
+        self._keys[self._rows : rows] = keys
+        self._rows = rows
 
 
 def merge_facts(held: SessionFacts, new: SessionFacts) -> bool:
@@ -596,12 +606,15 @@ def merge_facts(held: SessionFacts, new: SessionFacts) -> bool:
     return held.title != before
 
 
-_WEIGHT = ("output", "input", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
+def _bounded(counted: Counted) -> tuple[int, ...]:
+    return tuple(min(count, 0xFFFFFFFF) for count in counted.tokens)
 
 
-def _weight(usage: Usage) -> tuple[int, ...]:
-    """Of several rows of one response the one with the largest output counts."""
-    return tuple(getattr(usage, c) for c in _WEIGHT)
+def _shared_between(keys: Array, owner: Array) -> bool:
+    """Whether a key occurs with two owners."""
+    order = np.argsort(keys, kind="stable")
+    same = keys[order][1:] == keys[order][:-1]
+    return bool(np.any(same & (owner[order][1:] != owner[order][:-1])))
 
 
 def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,0 +1,10 @@
+"""`python -m recollect` is the `recollect` command."""
+
+from __future__ import annotations
+
+import sys
+
+from recollect.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""`convert`: log files into a store of their own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from recollect.cli.ingest import print_report, report_object, stopped
+from recollect.cli.progress import Progress
+from recollect.cli.screen import Column, Screen
+from recollect.config import load_config
+from recollect.errors import SourceError, UsageError
+from recollect.ingest import Report
+from recollect.memory import Memory
+from recollect.text import one_line, size
+
+_UNREAD = "no agent's log"
+
+
+def convert(args: argparse.Namespace, screen: Screen) -> int:
+    """Exit code 8 when one of the files is no log or could not be read; the others are in OUT."""
+    target, began = Path(args.output), time.monotonic()
+    _refuse(target, args)
+    reports: list[tuple[str, Report]] = []
+    with Memory.open(config=replace(load_config(args.store), store=target)) as memory:
+        progress = Progress(screen)
+        try:
+            with progress.running():
+                for path in args.paths:
+                    reports.append((path, memory.ingest([path], progress=progress)))
+        except KeyboardInterrupt:
+            return stopped(memory, screen)
+        info = memory.info()
+    written = os.stat(target).st_size
+    failed = any(report.failed or not report.sources for _, report in reports)
+    if screen.json:
+        screen.object("convert", {
+            "store": str(target), "bytes": written, "seconds": round(time.monotonic() - began, 3),
+            "sessions": info.sessions, "entries": info.entries,
+            "files": [{"path": path, **report_object(report)} for path, report in reports],
+        })  # fmt: skip
+        return 8 if failed else 0
+    _print(reports, screen)
+    screen.line(f"{target}: {size(written)}, {info.sessions:,} sessions, {info.entries:,} entries")
+    if len(reports) == 1:
+        print_report(reports[0][1], time.monotonic() - began, screen)
+    for path, report in reports:
+        if not report.sources:
+            screen.note(f"{one_line(path)}: {_UNREAD}")
+        for why in report.failed.values():
+            screen.note(why)
+    return 8 if failed else 0
+
+
+def _refuse(target: Path, args: argparse.Namespace) -> None:
+    """Everything that can be said against it before anything is made."""
+    if os.path.lexists(target) and not args.append:
+        raise UsageError(f"{target}: already exists", hint="name another file, or add to it with --append")
+    if not target.parent.is_dir():
+        raise UsageError(f"{target.parent}: no such folder", hint="make it first, or name another file")
+    for path in args.paths:
+        if not os.path.exists(path):
+            raise SourceError(f"{path}: no such file or folder", hint="check the path; nothing was made")
+
+
+def _print(reports: list[tuple[str, Report]], screen: Screen) -> None:
+    columns = [
+        Column("sources", right=True), Column("lines", right=True), Column("new", right=True),
+        Column("duplicate", right=True), Column("bad", right=True), Column("entries", right=True),
+        Column("file", flexible=True),
+    ]  # fmt: skip
+    screen.table(columns, [
+        [f"{r.sources:,}", f"{r.lines:,}", f"{r.taken:,}", f"{r.duplicate:,}", f"{r.bad:,}", f"{r.entries:,}",
+         one_line(path)]
+        for path, r in reports
+    ])  # fmt: skip

@@ -1,0 +1,45 @@
+"""`inspect`: what any Recollect file holds, by counts and record types."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from recollect.cli.screen import Column, Screen, Styled
+from recollect.cli.status import odd_lines, odd_text, print_store, store_object
+from recollect.errors import StoreMissing
+from recollect.memory import Memory
+from recollect.text import many, one_line
+
+
+def inspect(args: argparse.Namespace, screen: Screen) -> int:
+    path = Path(args.file)
+    if not path.exists():
+        raise StoreMissing(path)
+    with Memory.open(path, create=False) as memory, memory.view() as view:
+        store, info = store_object(memory), view.info()
+        odd, types = odd_lines(view), view.types()
+    counts = {
+        "sessions": info.sessions, "sources": info.sources, "lines": info.lines, "entries": info.entries,
+        "responses": info.responses,
+    }  # fmt: skip
+    ranked = sorted(types.items(), key=lambda item: (-item[1][0], item[0]))
+    if screen.json:
+        screen.object("inspect", {
+            "store": store, "counts": counts, "odd_lines": odd,
+            "types": [{"name": name, "lines": count, "known": known} for name, (count, known) in ranked],
+        })  # fmt: skip
+        return 0
+    told = [(name, f"{count:,}") for name, count in counts.items() if name != "sources"]
+    print_store(store, screen, *told, ("odd lines", odd_text(odd)))
+    if ranked:
+        screen.line("")
+        screen.table(
+            [Column("lines", right=True), Column("record type"), Column("")],
+            [[f"{n:,}", one_line(name, 80), "" if known else Styled("unknown", "yellow")]
+             for name, (n, known) in ranked],
+        )  # fmt: skip
+    unknown = sum(not known for _, (_, known) in ranked)
+    if unknown:
+        screen.note(f"{many(unknown, 'record type')} this version does not know; their lines are kept whole")
+    return 0

@@ -1,0 +1,101 @@
+"""`sessions`: what there is, the most recently active first."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.cli.ids import short_ids
+from recollect.cli.opening import open_memory
+from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.export.objects import session_object
+from recollect.records import Relation
+from recollect.store.base import Session
+from recollect.text import age, many, one_line, short
+
+
+def sessions(args: argparse.Namespace, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        everything = memory.sessions()
+        tokens = {row.group: row.tokens for row in memory.usage("session").rows}
+    fitting = [each for each in reversed(everything) if _fits(each, args)]
+    shown = fitting if args.all else [s for s in fitting if s.facts.relation != Relation.SUBAGENT]
+    hidden = len(fitting) - len(shown)
+    listed = shown[: args.limit or None]
+    names = short_ids(each.facts.id for each in everything)
+    if screen.json:
+        screen.object("sessions", {
+            "total": len(shown), "subagents_hidden": hidden,
+            "sessions": [_object(each, names, tokens) for each in listed],
+        })  # fmt: skip
+        return 0
+    if listed:
+        _print(listed, names, tokens, screen)
+    _notes(len(listed), len(shown), hidden, screen)
+    return 0
+
+
+def _fits(session: Session, args: argparse.Namespace) -> bool:
+    facts = session.facts
+    named = not args.project or args.project.casefold() in facts.project.casefold()
+    return named and (not args.agent or args.agent == facts.agent)
+
+
+def _object(session: Session, names: dict[str, str], tokens: dict[str, int]) -> dict[str, Any]:
+    facts = session.facts
+    return {**session_object(session), "short": names[facts.id], "tokens": tokens.get(facts.id, 0)}
+
+
+def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    related = any(each.facts.relation != Relation.NONE for each in listed)
+    columns = [
+        Column("id"), Column("agent"), Column("project", width=28), Column("when", right=True),
+        Column("entries", right=True), Column("tokens", right=True), *([Column("from")] if related else []),
+        Column("title", flexible=True),
+    ]  # fmt: skip
+    rows = [_row(each, names, tokens, related, now_ms) for each in listed]
+    screen.table(columns, rows)
+
+
+def _row(
+    session: Session, names: dict[str, str], tokens: dict[str, int], related: bool, now_ms: int
+) -> list[Part]:
+    facts = session.facts
+    used = tokens.get(facts.id, 0)
+    return [
+        Styled(names[facts.id], "cyan"),
+        one_line(facts.agent, 12),
+        one_line(_last_names(facts.project), 28),
+        Styled(age(facts.ended_ms, now_ms=now_ms), "dim"),
+        f"{session.entries:,}",
+        short(used) if used else "",
+        *([relation_text(session, names)] if related else []),
+        one_line(facts.title or facts.slug, 72),
+    ]
+
+
+def relation_text(session: Session, names: dict[str, str]) -> str:
+    """How a session came about: `fork of 3f2a9c01`, "" for one that began fresh."""
+    facts = session.facts
+    if facts.relation == Relation.NONE:
+        return ""
+    words = {Relation.SUBAGENT: "subagent of", Relation.FORK: "fork of", Relation.CONTINUATION: "continues"}
+    parent = names.get(facts.parent) or one_line(facts.parent, 40) or "an unknown session"
+    return f"{words[facts.relation]} {parent}"
+
+
+def _last_names(project: str) -> str:
+    """`owner/name` of `host/owner/name`: what tells projects apart in a narrow column."""
+    return "/".join(project.split("/")[-2:])
+
+
+def _notes(listed: int, shown: int, hidden: int, screen: Screen) -> None:
+    if not shown and not hidden:
+        screen.note("no sessions fit")
+    if listed < shown:
+        screen.note(f"{listed:,} of {many(shown, 'session')}; --limit 0 lists all")
+    if hidden:
+        screen.note(f"{many(hidden, 'session')} of subagents not listed; --all lists them too")

@@ -1,0 +1,96 @@
+"""`usage`: tokens and cost by day, model, project, session or agent, and the lines behind them."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from recollect.cli.ids import short_ids
+from recollect.cli.opening import open_memory
+from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.errors import UsageError
+from recollect.text import dollars, many, moment, one_line
+from recollect.usage import UsageLine, UsageReport, UsageRow
+from recollect.usage import explain as explain_usage
+
+_KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
+
+
+def usage(args: argparse.Namespace, screen: Screen) -> int:
+    if args.group is not None and not args.explain:
+        raise UsageError("--group goes with --explain", hint="recollect usage --explain --group G")
+    return _explain(args, screen) if args.explain else _summary(args, screen)
+
+
+def _summary(args: argparse.Namespace, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        report = memory.usage(args.by)
+        ids = [each.facts.id for each in memory.sessions()] if args.by == "session" else []
+    if screen.json:
+        screen.object("usage", {
+            "by": report.by, "prices_as_of": report.prices_as_of,
+            "rows": [row_object(row) for row in report.rows], "total": row_object(report.total),
+        })  # fmt: skip
+        return 0
+    if not report.rows:
+        screen.note("no responses are stored")
+        return 0
+    _print(report, short_ids(ids), screen)
+    return 0
+
+
+def row_object(row: UsageRow) -> dict[str, Any]:
+    return {**asdict(row), "unpriced_models": list(row.unpriced_models), "tokens": row.tokens}
+
+
+def _print(report: UsageReport, names: dict[str, str], screen: Screen) -> None:
+    used = [kind for kind in _KINDS if getattr(report.total, kind)]
+    columns = [Column(report.by, width=40), Column("responses", right=True)]
+    columns += [Column(kind.replace("_", " "), right=True) for kind in used]
+    columns.append(Column("cost", right=True))
+    rows = [_row(row, used, names.get(row.group, row.group)) for row in report.rows]
+    total = [Styled(cell.text if isinstance(cell, Styled) else cell, "bold") for cell in
+             _row(report.total, used, "total")]  # fmt: skip
+    screen.table(columns, [*rows, total])
+    screen.note(f"prices as of {report.prices_as_of}; reasoning is part of output; days are UTC")
+    if report.total.unpriced_models:
+        missing = ", ".join(report.total.unpriced_models)
+        left_out = many(report.total.unpriced_responses, "response")
+        screen.note(f"no price is known for {missing}: {left_out} not in the cost")
+
+
+def _row(row: UsageRow, used: list[str], name: str) -> list[Part]:
+    cost = "unknown" if row.cost_microdollars is None else dollars(row.cost_microdollars)
+    if row.unpriced_responses and row.cost_microdollars is not None:
+        cost += " + unknown"
+    return [one_line(name, 60), f"{row.responses:,}", *(f"{getattr(row, k):,}" for k in used), cost]
+
+
+def _explain(args: argparse.Namespace, screen: Screen) -> int:
+    by = args.by if args.group is not None else ""
+    with open_memory(args) as memory, memory.view() as view:
+        lines = explain_usage(
+            view, view.usage(), memory.config.prices, by=by, group=args.group or "", limit=args.limit or None
+        )
+    if screen.json:
+        told = [asdict(each) for each in lines]
+        screen.object("usage-lines", {"by": by, "group": args.group, "lines": told})
+        return 0
+    columns = [
+        Column("time"), Column("model", width=32), Column("input", right=True), Column("output", right=True),
+        Column("cache read", right=True), Column("cache write", right=True), Column("cost", right=True),
+        Column("line", flexible=True),
+    ]  # fmt: skip
+    screen.table(columns, [_line(each) for each in lines])
+    return 0
+
+
+def _line(line: UsageLine) -> list[Part]:
+    written = line.cache_write_5m + line.cache_write_1h
+    return [
+        Styled(moment(line.time_ms), "dim"), one_line(line.model, 40), f"{line.input:,}", f"{line.output:,}",
+        f"{line.cache_read:,}", f"{written:,}",
+        "unknown" if line.cost_microdollars is None else dollars(line.cost_microdollars),
+        one_line(f"{line.path}:{line.line_number}"),
+    ]  # fmt: skip

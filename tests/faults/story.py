@@ -1,0 +1,225 @@
+"""One small life of a store, told in steps, and what must be true of it wherever it is cut.
+
+The sources lie outside the store's folder and are never cut. `Story.states[n]` is what
+a reader sees after step n of an undisturbed run; a store found after a crash must show
+the state of the last acknowledged step, or of the one that was under way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recollect.discover import discover
+from recollect.errors import StoreMissing
+from recollect.ingest import Ingest
+from recollect.records import Segment
+from recollect.store.base import View, source_bytes
+from recollect.store.disk import Disk
+from recollect.store.hdf5 import Hdf5Store
+
+DATA = Path(__file__).parents[1] / "data"
+HOST = "here"
+STORE = "memory.h5"
+TEMPORARY = (".tmp", ".tmp-redo")  # of a creation cut short; test_c10 asks after those
+
+State = dict[str, Any]
+
+
+class QuietDisk(Disk):
+    """The real file system without waiting for it: no test here cuts the power for real."""
+
+    def sync(self, fd: int) -> None: ...
+
+    def sync_data(self, fd: int) -> None: ...
+
+    def sync_folder(self, folder: Path) -> None: ...
+
+
+def ingest(store: Hdf5Store, paths: list[Path]) -> Ingest:
+    """What `Memory.ingest` does."""
+    found = discover(paths)
+    with store.writer() as writer:
+        work = Ingest(writer, HOST)
+        folded = work.fold(store.pending())
+        work.sweep(found.found)
+        if folded or work.report.changed:
+            writer.commit()
+    if folded:
+        store.clear_journal(folded)
+    return work
+
+
+@contextmanager
+def view(store: Hdf5Store) -> Iterator[View]:
+    """What `Memory.view` does: the journal's tail included."""
+    pending = store.pending()
+    if not pending:
+        with store.view() as seen:
+            yield seen
+        return
+    with store.rehearsal() as writer:
+        Ingest(writer, HOST).fold(pending)
+        yield writer.view()
+
+
+def state_of(store: Hdf5Store) -> State:
+    """Everything a reader can see, in an order that does not depend on how it got there."""
+    with view(store) as seen:
+        return state_of_view(seen)
+
+
+def state_of_view(seen: View) -> State:
+    sources, sessions = {}, {}
+    for source in seen.sources():
+        data = b"".join(source_bytes(source, seen.lines(source)))
+        assert source.cursor.offset <= len(data), f"{source.file.path}: the cursor is ahead of the data"
+        key = source.host, source.file.path, source.superseded
+        assert key not in sources, f"{source.file.path} is there twice"
+        sources[key] = (hashlib.sha256(data).hexdigest(), len(data), source.lines)
+    for session in seen.sessions():
+        shown = [(e.id, e.type, e.entry) for e in seen.entries(session)]
+        assert len(shown) == session.entries, f"{session.facts.id}: {len(shown)} entries, not {session.entries}"
+        # Sorted: a session shows its transcript and its spilled results in the order they were taken.
+        digest = hashlib.sha256(repr(sorted(map(repr, shown))).encode("utf-8", "surrogatepass")).hexdigest()
+        assert session.facts.id not in sessions, f"session {session.facts.id} is there twice"
+        sessions[session.facts.id] = (len(shown), digest)
+    info, usage = seen.info(), seen.usage()
+    return {
+        "sources": sources, "sessions": sessions, "lines": info.lines, "entries": info.entries,
+        "responses": info.responses, "tokens": int(usage.input.sum()) + int(usage.output.sum()),
+    }  # fmt: skip
+
+
+@dataclass
+class Story:
+    """Sources that grow, and the steps that bring them into a store."""
+
+    folder: Path
+    states: list[State | None] = field(default_factory=list)
+    final: State = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.swept, self.live, self.probed = (self.folder / n for n in ("swept", "live", "probed"))
+        shutil.copytree(DATA / "claude", self.swept)
+        self.live.mkdir(parents=True)
+        self.probed.mkdir(parents=True)
+        codex = sorted((DATA / "codex").glob("*.jsonl"))
+        self.live_file = Path(shutil.copy(codex[1], self.live))
+        self.probe_file = Path(shutil.copy(codex[2], self.probed))
+        self.whole = {p: p.read_bytes() for p in sorted(self.swept.rglob("*.jsonl"))}
+
+    @property
+    def everything(self) -> list[Path]:
+        return [self.swept, self.live, self.probed]
+
+    def steps(self) -> list[Callable[[Hdf5Store], object]]:
+        """What happens after the store was made, one acknowledgement each."""
+        pieces = self.segments(self.live_file, 5)
+        return [
+            lambda store: ingest(store, [self.swept]),
+            lambda store: store.append(pieces[0]),
+            lambda store: store.append(pieces[1]),
+            lambda store: ingest(store, []),
+            lambda store: store.append(pieces[2]),
+            lambda store: self.grow() or ingest(store, [self.swept]),
+            lambda store: store.append(pieces[3]),
+            lambda store: ingest(store, []),
+        ]
+
+    def shrink(self) -> None:
+        """Sources as they are when the story begins: half of every transcript."""
+        for path, data in self.whole.items():
+            path.write_bytes(data[: data.rfind(b"\n", 0, len(data) // 2) + 1])
+
+    def grow(self) -> None:
+        for path, data in self.whole.items():
+            path.write_bytes(data)
+
+    def segments(self, path: Path, count: int) -> list[Segment]:
+        """A file's lines as that many journal segments."""
+        (found,) = discover([path]).found
+        lines = path.read_bytes().splitlines(keepends=True)
+        size = max(len(lines) // count, 1)
+        pieces, at = [], 0
+        for n in range(count):
+            data = b"".join(lines[n * size : (n + 1) * size if n < count - 1 else None])
+            pieces.append(Segment(found.file, HOST, at, data))
+            at += len(data)
+        return pieces
+
+    def play(self, path: Path, disk: Disk, tell: Callable[[str, int], object]) -> None:
+        """Make the store and take every step, telling of each one's start and acknowledgement."""
+        self.shrink()
+        tell("start", 0)
+        with Hdf5Store.open(path, create=True, disk=disk) as store:
+            tell("ack", 0)
+            for n, step in enumerate(self.steps(), 1):
+                tell("start", n)
+                step(store)
+                tell("ack", n)
+
+    def learn(self, scratch: Path) -> None:
+        """An undisturbed run: what a reader sees after each step, and at the very end."""
+
+        def look(what: str, step: int) -> None:
+            if what == "ack":
+                with Hdf5Store.open(scratch / STORE, disk=QuietDisk()) as store:
+                    self.states.append(state_of(store))
+
+        scratch.mkdir()
+        self.play(scratch / STORE, QuietDisk(), look)
+        with Hdf5Store.open(scratch / "clean.h5", create=True, disk=QuietDisk()) as store:
+            ingest(store, self.everything)
+            self.final = state_of(store)
+
+    def allowed(self, acked: int, under_way: int) -> list[State | None]:
+        """What may be seen after a crash: all of what was acknowledged, all or nothing of the rest."""
+        return [self.states[n] if n >= 0 else None for n in (acked, under_way)]
+
+    def check(self, folder: Path, allowed: list[State | None], *, complete: bool = True) -> None:
+        """A folder found after a crash: nothing acknowledged is lost, and the next run completes it."""
+        before = hashes(folder)
+        with Hdf5Store(folder / STORE, disk=QuietDisk()) as store:
+            try:
+                seen = state_of(store)
+            except StoreMissing:
+                seen = None
+            assert seen in allowed, difference(seen, allowed)
+        assert hashes(folder) == before, "a reader changed a file"
+        if complete:
+            self.complete(folder / STORE)
+
+    def complete(self, path: Path, disk: Disk | None = None) -> None:
+        """The next append and the next ingest give exactly what a clean run gives."""
+        with Hdf5Store.open(path, create=True, disk=disk or QuietDisk()) as store:
+            (probe,) = self.segments(self.probe_file, 1)
+            number = store.append(probe)
+            assert number in [n for n, _ in store.pending()], "a fresh append counts as folded already"
+            ingest(store, self.everything)
+            seen = state_of(store)
+            assert seen == self.final, difference(seen, [self.final])
+            assert store.pending() == []
+        left = sorted(p.name for p in path.parent.iterdir() if p.name != STORE and not p.name.endswith(TEMPORARY))
+        assert left == [], f"left behind: {left}"
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {
+        str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() + oct(p.stat().st_mode)
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
+
+
+def difference(seen: State | None, allowed: list[State | None]) -> str:
+    """The parts in which a state is none of the allowed ones."""
+    if seen is None or None in allowed:
+        return f"saw {'no store' if seen is None else 'a store'}"
+    parts = [k for k in seen if all(a is None or seen[k] != a[k] for a in allowed)]
+    return "".join(f"\n{k}: {seen[k]}\nallowed: {[a and a[k] for a in allowed]}" for k in parts or seen)
