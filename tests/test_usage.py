@@ -138,8 +138,8 @@ class TestGroups:
     def test_days_are_utc_and_in_order(self) -> None:
         march = 1_772_409_600_000  # 2026-03-02T00:00:00Z
         taken = columns([{"time": march}, {"time": march - 1}, {"time": 0}, {"time": march + DAY_MS - 1}])
-        rows = summarise(taken, "day", {}).rows
-        assert [(r.group, r.responses) for r in rows] == [("2026-03-01", 1), ("2026-03-02", 2), ("unknown", 1)]
+        days = [(row.group, row.responses) for row in summarise(taken, "day", {}).rows]
+        assert days == [("2026-03-01", 1), ("2026-03-02", 2), ("unknown", 1)]
 
     def test_other_groups_come_dearest_first_and_unknown_costs_last(self) -> None:
         taken = columns(
@@ -147,11 +147,11 @@ class TestGroups:
                 {"model": "mystery-1", "output": 10**9},
                 {"model": "gpt-5-codex", "output": 10},
                 {"model": "claude-opus-4-6", "output": 10},
-                {"model": "mystery-0", "output": 2 * 10**9},
+                {"model": "mystery-2", "output": 2 * 10**9},
             ]
         )
         groups = [row.group for row in summarise(taken, "model", {}).rows]
-        assert groups == ["claude-opus-4-6", "gpt-5-codex", "mystery-0", "mystery-1"]
+        assert groups == ["claude-opus-4-6", "gpt-5-codex", "mystery-2", "mystery-1"]
 
     def test_sessions_of_one_project_and_of_one_agent_are_summed(self) -> None:
         taken = columns([{"session": n, "input": 10**n} for n in range(4)])
@@ -220,7 +220,7 @@ class TestPrices:
     def test_dates_and_prefixes_are_left_off(self, name: str, known_as: str) -> None:
         assert price_of(name, {}) == price_table()["models"][known_as]
 
-    @pytest.mark.parametrize("name", ["", "claude", "claude-opus", "gpt-5-turbo", "gpt-5.1-codex-x", "sonnet"])
+    @pytest.mark.parametrize("name", ["", "claude", "claude-opus", "gpt-5-turbo", "gpt-5.1-codex-x", "opus"])
     def test_a_name_that_only_resembles_one_has_no_price(self, name: str) -> None:
         assert price_of(name, {}) == {}
 
@@ -363,6 +363,19 @@ class TestOnAStore:
         assert {line.output: (line.path, line.line_number) for line in lines} == {
             100 + n: (str(files[n % 2]), n // 2 + 1) for n in range(12)
         }
+
+    def test_a_line_of_several_files_is_placed_in_the_first(self, tmp_path: Path) -> None:
+        files = [tmp_path / f"{n:08d}-1111-4aaa-8bbb-000000000001.jsonl" for n in range(3)]
+        store = Hdf5Store.open(tmp_path / "memory.h5", create=True)
+        for file in files:
+            file.write_text(json.dumps(_answer(0)) + "\n")
+            with store.writer() as writer:
+                Ingest(writer, "host").sweep(discover([file]).found)
+                writer.commit()
+        with store.view() as view:
+            assert view.info().lines == 1
+            assert view.locate(0)[0].file.path == str(files[0])
+        store.close()
 
 
 def _answer(n: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from recollect.adapters import ADAPTERS, Adapter, Parser
 from recollect.ingest import Progress, parse_line
-from recollect.records import Line, LineFlag, SessionFacts, SourceFile
+from recollect.records import Line, LineFlag, Role, SessionFacts, SourceFile
 from recollect.store.base import Source, StoredLine, View, Writer
 
 _LINES_AT_ONCE = 4096
@@ -51,7 +51,8 @@ def _source(
     old: View, writer: Writer, source: Source, before: SessionFacts, adapter: Adapter,
     restart: bool, report: ReparseReport,
 ) -> None:  # fmt: skip
-    file = replace(source.file, parent=before.parent)
+    # A subagent's parent comes from its folder, which only its first reading saw.
+    file = replace(source.file, parent="" if source.file.role == Role.MAIN else before.parent)
     parser = adapter.parser(file, {})
     lines = old.lines(source)
     while True:

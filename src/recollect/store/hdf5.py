@@ -185,7 +185,7 @@ class Hdf5Store:
                 if not same_file(fd, self.path):
                     continue
                 _owner_only(fd)
-                for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
+                for left in self.path.parent.glob(f".{self.path.name}.*.tmp*"):
                     self.disk.unlink(left)  # of a rewrite that was killed
                 try:
                     recover(self.disk, fd, self.path, functools.partial(self.without_readers, fd))

@@ -150,7 +150,7 @@ class Pager:
         self._fd = fd
         self._disk = disk
         self._position = 0
-        self._base: dict[int, bytes] = {}  # pages of a durable commit that are not in place yet
+        self._redo: Redo | None = None  # a durable commit whose pages are not in place yet
         self._dirty: dict[int, bytearray] = {}
         self.header = Header(b"", 0)
         self._size = 0
@@ -162,9 +162,9 @@ class Pager:
         redo = read_redo(path)
         pager.header = read_header(fd, path, redo)
         if redo is not None and redo.applies_to(pager.header):
-            pager._base = redo.pages
+            pager._redo = redo
         pager._size = pager.header.size
-        if os.fstat(fd).st_size < pager.header.size and not pager._base:
+        if os.fstat(fd).st_size < pager.header.size and pager._redo is None:
             raise StoreCorrupt(
                 path, f"it is {os.fstat(fd).st_size} bytes long and should be {pager.header.size}"
             )
@@ -210,9 +210,10 @@ class Pager:
             got = 0
         if got < length:
             view[got:] = bytes(length - got)
-        for pages in (self._base, self._dirty):
-            if pages:
-                _patch(view, start, pages)
+        if self._redo is not None:
+            _patch(view, start, self._redo.pages)
+        if self._dirty:
+            _patch(view, start, self._dirty)
         return length
 
     def write(self, data: bytes | memoryview) -> int:
@@ -268,23 +269,22 @@ class Pager:
             raise StoreWriteFailed(self.path, error) from error
         self.header = header
         self._dirty.clear()
-        self._base = old
+        self._redo = Redo(header.store_id, header.generation, header.size, old)
         with contextlib.suppress(StoreWriteFailed):
             self.finish(without_readers)
 
     def finish(self, without_readers: Callable[[], AbstractContextManager[None]]) -> None:
         """Put a durable commit in place, if one is still waiting for that."""
-        if not self._base:
+        if self._redo is None:
             return
-        redo = Redo(self.header.store_id, self.header.generation, self.header.size, self._base)
         try:
             with without_readers():
-                redo.put(self._disk, self._fd)
+                self._redo.put(self._disk, self._fd)
             self._disk.sync(self._fd)
             self._disk.unlink(redo_path(self.path))
         except OSError as error:
             raise StoreWriteFailed(self.path, error) from error
-        self._base = {}
+        self._redo = None
 
     def _put(self, view: memoryview, start: int) -> None:
         at, end = 0, len(view)
@@ -298,7 +298,7 @@ class Pager:
             at += take
 
     def _committed(self, number: int) -> bytearray:
-        page = self._base.get(number)
+        page = self._redo.pages.get(number) if self._redo is not None else None
         if page is None:
             page = read_bytes_at(self._fd, PAGE_BYTES, number * PAGE_BYTES)
         return bytearray(page.ljust(PAGE_BYTES, b"\0"))
