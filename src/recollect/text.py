@@ -16,6 +16,7 @@ from typing import Any
 _HOSTILE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _BLANKS = re.compile(r"[ \t\n]+")
 _SECOND_MS = 1000
+_YEAR_10000_MS = 253_402_300_800_000
 _AGES = (
     ("y", 365 * 86_400 * _SECOND_MS), ("mo", 30 * 86_400 * _SECOND_MS), ("d", 86_400 * _SECOND_MS),
     ("h", 3_600 * _SECOND_MS), ("min", 60 * _SECOND_MS),
@@ -89,7 +90,7 @@ def age(time_ms: int, *, now_ms: int) -> str:
 
 def moment(time_ms: int, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """A moment in the person's own time zone; "" for an unknown one, or one no calendar reaches."""
-    if time_ms <= 0:
+    if not 0 < time_ms < _YEAR_10000_MS:
         return ""
     try:
         return time.strftime(form, time.localtime(time_ms // _SECOND_MS))
@@ -109,11 +110,10 @@ def short(count: int) -> str:
     """A large number in three digits: `950`, `12.3k`, `4.5M`."""
     if count < 1000:
         return str(count)
-    value = float(count)
-    units = iter("kMGT")
-    while value >= 999.5 and (unit := next(units, "")):
-        value /= 1000
-    return f"{value:.0f}{unit}" if value >= 99.5 else f"{value:.1f}{unit}"
+    value, power = count / 1000, 0
+    while value >= 999.5 and power < 3:
+        value, power = value / 1000, power + 1
+    return f"{value:.1f}{'kMGT'[power]}" if value < 99.95 else f"{value:.0f}{'kMGT'[power]}"
 
 
 def size(count: int) -> str:

@@ -261,9 +261,9 @@ def _grouped(columns: UsageColumns, by: str) -> tuple[list[str], Array]:
     if by == "model":
         return _merged([model or UNKNOWN for model in columns.models], columns.model)
     rows, at = _distinct(columns.session)
-    facts = [columns.sessions[row].facts for row in rows.tolist()]
     field = "id" if by == "session" else by
-    return _merged([getattr(fact, field) or UNKNOWN for fact in facts], at)
+    sessions = list(columns.sessions)
+    return _merged([getattr(sessions[row].facts, field) or UNKNOWN for row in rows.tolist()], at)
 
 
 def _days(times: Array) -> tuple[list[str], Array]:

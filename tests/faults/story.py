@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from recollect.config import Config
 from recollect.discover import discover
 from recollect.errors import StoreMissing
-from recollect.ingest import Ingest
+from recollect.memory import Memory
 from recollect.records import Segment
 from recollect.store.base import View, source_bytes
 from recollect.store.disk import Disk
@@ -41,36 +41,18 @@ class QuietDisk(Disk):
     def sync_folder(self, folder: Path) -> None: ...
 
 
-def ingest(store: Hdf5Store, paths: list[Path]) -> Ingest:
-    """What `Memory.ingest` does."""
-    found = discover(paths)
-    with store.writer() as writer:
-        work = Ingest(writer, HOST)
-        folded = work.fold(store.pending())
-        work.sweep(found.found)
-        if folded or work.report.changed:
-            writer.commit()
-    if folded:
-        store.clear_journal(folded)
-    return work
+def memory(store: Hdf5Store) -> Memory:
+    """The product over a store whose disk is ours."""
+    return Memory(store, Config(store.path, HOST))
 
 
-@contextmanager
-def view(store: Hdf5Store) -> Iterator[View]:
-    """What `Memory.view` does: the journal's tail included."""
-    pending = store.pending()
-    if not pending:
-        with store.view() as seen:
-            yield seen
-        return
-    with store.rehearsal() as writer:
-        Ingest(writer, HOST).fold(pending)
-        yield writer.view()
+def ingest(store: Hdf5Store, paths: list[Path]) -> None:
+    memory(store).ingest(paths)
 
 
 def state_of(store: Hdf5Store) -> State:
     """Everything a reader can see, in an order that does not depend on how it got there."""
-    with view(store) as seen:
+    with memory(store).view() as seen:
         return state_of_view(seen)
 
 
@@ -125,11 +107,13 @@ class Story:
             lambda store: ingest(store, [self.swept]),
             lambda store: store.append(pieces[0]),
             lambda store: store.append(pieces[1]),
-            lambda store: ingest(store, []),
+            lambda store: memory(store).checkpoint(),
             lambda store: store.append(pieces[2]),
             lambda store: self.grow() or ingest(store, [self.swept]),
             lambda store: store.append(pieces[3]),
-            lambda store: ingest(store, []),
+            lambda store: memory(store).compact(),
+            lambda store: store.append(pieces[4]),
+            lambda store: memory(store).checkpoint(),
         ]
 
     def shrink(self) -> None:
@@ -197,6 +181,7 @@ class Story:
 
     def complete(self, path: Path, disk: Disk | None = None) -> None:
         """The next append and the next ingest give exactly what a clean run gives."""
+        self.grow()
         with Hdf5Store.open(path, create=True, disk=disk or QuietDisk()) as store:
             (probe,) = self.segments(self.probe_file, 1)
             number = store.append(probe)

@@ -52,9 +52,9 @@ class Inode:
         """The kernel marks the pages clean although they never arrived; no later sync writes them."""
         self.since = [(op, "limbo" if state == "pending" else state) for op, state in self.since]
 
-    def after_power_cut(self, rng: random.Random) -> bytes:
+    def after_power_cut(self, rng: random.Random, mood: str = "") -> bytes:
         data = bytearray(self.durable)
-        mood = rng.choice(("none", "all", "prefix", "subset", "torn", "torn"))
+        mood = mood or rng.choice(("none", "all", "prefix", "subset", "torn", "torn"))
         undecided = [n for n, (_, state) in enumerate(self.since) if state != "kept"]
         cut = rng.choice(undecided) if undecided else 0
         for n, (op, state) in enumerate(self.since):
@@ -122,19 +122,32 @@ class World:
                 left.append((path, inode))
         self.names_since = left
 
+    @property
+    def undecided(self) -> bool:
+        """Whether a power cut now could leave one thing or another."""
+        held = set(self.names.values()) | set(self.durable_names.values())
+        return bool(self.names_since) or any(self.inodes[n].since for n in held if n >= 0)
+
     def after_kill(self) -> Files:
         """What the next process finds: everything, synced or not."""
         return {p: bytes(self.inodes[n].now) for p, n in self.names.items() if n != self.FOLDER}
 
-    def after_power_cut(self, rng: random.Random) -> Files:
-        """What the next boot may find. The same seed gives the same answer."""
+    def after_power_cut(self, rng: random.Random, *, names_kept: int = -1, mood: str = "") -> Files:
+        """What the next boot may find. The same seed gives the same answer.
+
+        `names_kept`: how many of the changes of names arrived; `mood`: what became of bytes.
+        """
         names = dict(self.durable_names)
-        mood = rng.choice(("none", "all", "prefix", "subset"))
-        cut = rng.randint(0, len(self.names_since))
+        moods = ("none", "all", "prefix", "subset")
+        names_mood, cut = ("prefix", names_kept)
+        if names_kept < 0:
+            names_mood, cut = rng.choice(moods), rng.randint(0, len(self.names_since))
         for n, (path, inode) in enumerate(self.names_since):
-            if mood == "all" or (mood == "prefix" and n < cut) or (mood == "subset" and rng.random() < 0.5):
+            arrived = {"none": False, "all": True, "prefix": n < cut, "subset": rng.random() < 0.5}
+            if arrived[names_mood]:
                 _set(names, path, inode)
-        bytes_of = {n: self.inodes[n].after_power_cut(rng) for n in sorted(set(names.values())) if n >= 0}
+        held = sorted(n for n in set(names.values()) if n >= 0)
+        bytes_of = {n: self.inodes[n].after_power_cut(rng, mood) for n in held}
         return {p: bytes_of[n] for p, n in names.items() if n >= 0 and self._reachable(p, names)}
 
     def _reachable(self, path: str, names: dict[str, int]) -> bool:

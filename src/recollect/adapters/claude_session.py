@@ -128,7 +128,8 @@ class Session:
 
 def _first_facts(source: SourceFile) -> SessionFacts:
     facts = SessionFacts(agent="claude", id=source.session, parent=source.parent)
-    facts.root = source.parent or source.session
+    # A spilled result says nothing of where its session began; the transcript does.
+    facts.root = source.parent or (source.session if source.role is Role.MAIN else "")
     if source.role in (Role.SUBAGENT, Role.SIDECAR):
         facts.relation = Relation.SUBAGENT
     return facts

@@ -75,6 +75,8 @@ class SessionRows(Protocol):
 
     def __getitem__(self, row: int, /) -> Session: ...
 
+    def __iter__(self) -> Iterator[Session]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class UsageColumns:

@@ -129,7 +129,11 @@ class Hdf5View:
     def usage(self) -> UsageColumns:
         table = self.table("usage")
         columns = {c: table.read(c) for c in TABLES["usage"] if c != "key"}
-        models, columns["model"] = np.unique(columns["model"], return_inverse=True)
+        # Names are few and their rows small: counting them is a hundred times faster than sorting.
+        models = np.flatnonzero(np.bincount(columns["model"]))
+        place = np.zeros(int(models.max(initial=0)) + 1, np.int64)
+        place[models] = np.arange(len(models))
+        columns["model"] = place[columns["model"]]
         return UsageColumns(
             sessions=LazySessions(self), models=[self.name(int(m)) for m in models], **columns
         )
@@ -374,6 +378,9 @@ class LazySessions:
 
     def __getitem__(self, row: int) -> Session:
         return self._view.session_at(int(row))
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._view.sessions())
 
 
 def session_key(agent: str, host: str, id_: str) -> int:

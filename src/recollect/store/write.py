@@ -100,7 +100,7 @@ class _SourceRow:
     parser: int = 0
     older: int = -1
     superseded: bool = False
-    expected: int = -1  # the row that would follow the last duplicate, to keep runs together
+    expected: int = 0  # the row behind the last one linked, to keep runs together
 
 
 class Hdf5Writer(Hdf5View):
@@ -115,7 +115,8 @@ class Hdf5Writer(Hdf5View):
         self._first_line = self.table("lines").rows  # the row its first line will have
         self._first_entry = self.table("entries").rows
         self._keys = KeyIndex(self, "lines", "key_a")
-        self._packed: dict[bytes, int] = {}  # rows of the pack's lines by key
+        self._packed: dict[bytes, int] = {}  # rows of the pack's lines by key, the first of equal ones
+        self._repeats: dict[bytes, list[int]] = {}  # and the others
         self._usage_keys = KeyIndex(self, "usage", "key")
         self._usage: dict[int, Counted] = {}
         self._by_key: dict[str, dict[int, int]] = {}
@@ -222,23 +223,28 @@ class Hdf5Writer(Hdf5View):
             for n, digest in enumerate(digests):
                 candidates = [r for r in stored.get(n, ()) if self._same_line(r, digest)]
                 if digest in self._packed:
-                    candidates.append(self._packed[digest])
+                    candidates += [self._packed[digest], *self._repeats.get(digest, ())]
                 if candidates and lines[n].data:
                     rows[n] = self._choose(source, candidates)
-        new = [digest for digest, row in zip(digests, rows, strict=True) if row < 0]
-        self._packed.update(zip(new, itertools.count(self._line_rows)))
+        fresh = self._line_rows
+        for digest, row in zip(digests, rows, strict=True):
+            if row < 0:
+                if self._packed.setdefault(digest, fresh) != fresh:
+                    self._repeats.setdefault(digest, []).append(fresh)
+                fresh += 1
         return rows
 
     def _same_line(self, row: int, digest: bytes) -> bool:
         return self.table("lines").one("key_b", row) == int.from_bytes(digest[8:], "little")
 
     def _choose(self, source: _SourceRow, candidates: Iterable[int]) -> int:
-        """Of equal lines the one that continues a run; never one of the source's own."""
-        chosen = -1
-        for row in candidates:
-            if not source.chain.holds(row):
-                chosen = row if chosen < 0 or row == source.expected else chosen
-        source.expected = chosen + 1 if chosen >= 0 else -1
+        """Of equal lines, never one of the source's own, the next one behind the last that was chosen.
+
+        So a copied run maps to the run it was copied from, line for line, repetitions too.
+        """
+        others = [row for row in candidates if not source.chain.holds(row)]
+        chosen = next((row for row in others if row >= source.expected), others[0] if others else -1)
+        source.expected = chosen + 1 if chosen >= 0 else source.expected
         return chosen
 
     def _add_lines(
@@ -267,6 +273,7 @@ class Hdf5Writer(Hdf5View):
         """Move the pack into the tables and start another."""
         pack, self._pack = self._pack, Pack()
         self._packed.clear()
+        self._repeats.clear()
         pack.cut()
         lines, entries = pack.line_columns(), pack.entry_columns()
         self._append(list(pack.names), bytes(pack.texts), lines, entries)
@@ -343,7 +350,10 @@ class Hdf5Writer(Hdf5View):
         for n, row in stored.items():
             counted = self._usage[keys[n]]
             if counted.tokens > tuple(table.one(column, row) for column in TOKENS):
-                cells = {"line": counted.line, **dict(zip(TOKENS, _bounded(counted), strict=True))}
+                cells = dict(zip(TOKENS, _bounded(counted), strict=True))
+                cells |= {
+                    "line": counted.line, "model": self._name_row(counted.model), "time": counted.time_ms,
+                }  # fmt: skip
                 table.update(np.array([row]), {c: np.array([value]) for c, value in cells.items()})
         new = [(keys[n], self._usage[keys[n]]) for n in range(len(keys)) if n not in stored]
         names = ("key", "line", "session", "model", "time", *TOKENS)

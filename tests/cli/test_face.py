@@ -1,0 +1,261 @@
+"""The command line as a whole: words, exit codes, streams, imports, documents."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import records, usage
+from recollect.cli import main, parser, progress, reference
+from recollect.cli.ids import short_ids
+from recollect.memory import Memory
+
+ROOT = Path(__file__).parent.parent.parent
+COMMANDS = [name for name, _, _ in reference.subcommands(parser.build_parser())]
+_HEAVY = "import sys; from recollect.cli import main; code = main(sys.argv[1:]); "
+_HEAVY += (
+    "print(sorted({'numpy', 'h5py', 'rich', 'orjson'} & set(sys.modules)), file=sys.stderr); sys.exit(code)"
+)
+
+
+class TestWords:
+    def test_no_word_is_the_help(self, recollect: Any) -> None:
+        assert recollect().code == 0
+        assert "commands:" in recollect().out
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_command_has_help_with_examples(self, recollect: Any, name: str) -> None:
+        answer = recollect(name, "--help")
+        assert answer.code == 0
+        assert 1 <= answer.out.split("examples:")[1].count(f"recollect {name}") <= 3
+
+    def test_every_argument_is_described(self) -> None:
+        for _, _, command in reference.subcommands(parser.build_parser()):
+            for action in command._actions:
+                assert action.help, (command.prog, action.dest)
+
+    @pytest.mark.parametrize(
+        "words",
+        [["shw"], ["show"], ["tail", "x", "-n", "-1"], ["tail", "x", "-n", "1e3"], ["--stor", "x", "status"],
+         ["usage", "--by", "moon"], ["export", "x", "--to", "pdf", "-o", "y"], ["status", "more"]],
+    )  # fmt: skip
+    def test_words_that_are_off_are_exit_2(self, recollect: Any, words: list[str]) -> None:
+        answer = recollect(*words)
+        assert answer.code == 2
+        assert answer.out == ""
+        assert answer.err.startswith("recollect: ")
+        assert "  try: recollect" in answer.err
+        assert recollect(*words, "--json").json["error"] == "UsageError"
+
+    def test_shared_options_stand_before_or_after(self, filled: Any, tmp_path: Path) -> None:
+        other = tmp_path / "other.h5"
+        for words in (["--store", other, "--json", "status"], ["status", "--json", "--store", other]):
+            assert filled(*words).json["exit_code"] == 4
+        assert filled("--json", "status").json == filled("status", "--json").json
+
+    def test_version(self, recollect: Any) -> None:
+        assert re.fullmatch(r"recollect \d+\.\d+\.\d+\n", recollect("--version").out)
+
+    def test_words_shared_with_the_library_are_the_same(self) -> None:
+        assert tuple(kind.name.lower() for kind in records.Kind) == parser.KINDS
+        assert tuple(name for name in usage.GROUPINGS if name) == parser.GROUPINGS
+
+
+class TestExit:
+    def test_a_bug_is_exit_70_and_its_traceback_waits(
+        self, filled: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(self: object) -> None:
+            raise KeyError("oh \x1b[2J no")
+
+        monkeypatch.setattr(Memory, "info", broken)
+        answer = filled("status")
+        assert answer.code == 70
+        assert "this is a bug: KeyError" in answer.err
+        assert "RECOLLECT_DEBUG=1" in answer.err
+        assert "Traceback" not in answer.err
+        assert "\x1b" not in answer.err
+        monkeypatch.setenv("RECOLLECT_DEBUG", "1")
+        assert "Traceback" in filled("status").err
+        assert filled("status", "--json").json["error"] == "Bug"
+
+    def test_a_store_that_cannot_be_written(self, recollect: Any, log: Any, tmp_path: Path) -> None:
+        log().prompt("x").write()
+        (tmp_path / "file").write_text("in the way")
+        answer = recollect("ingest", "--store", tmp_path / "file" / "memory.h5")
+        assert answer.code in (4, 7)
+        assert answer.err.startswith("recollect: ")
+
+    def test_ctrl_c_says_what_is_safe(
+        self, recollect: Any, log: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for n in range(6):
+            log(f"3f2a9c0{n}-0000-4000-8000-000000000001").prompt("x").write()
+        calls = iter(range(1000))
+        shown = progress.Progress.__call__
+
+        def interrupted(self: progress.Progress, path: str, done: int, total: int) -> None:
+            shown(self, path, done, total)
+            if next(calls) == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        monkeypatch.setattr(progress.Progress, "__call__", interrupted)
+        answer = recollect("ingest")
+        assert answer.code == 130
+        assert "stopped; " in answer.err
+        assert "are safe in" in answer.err
+        assert "run the same command again" in answer.err
+        monkeypatch.undo()
+
+    def test_after_ctrl_c_the_same_command_finishes(
+        self, recollect: Any, log: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = log().prompt("x").write()
+
+        def stop(self: progress.Progress, *_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(progress.Progress, "__call__", stop)
+            assert recollect("ingest", path, "--json").json["error"] == "Interrupted"
+        assert recollect("ingest", path, "--json").json["totals"]["sessions"] == 1
+
+    def test_the_first_ctrl_c_waits_for_a_safe_moment(self) -> None:
+        shown = progress.Progress(_silent())
+        with shown.running():
+            shown("a", 0, 10)
+            os.kill(os.getpid(), signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                shown("a", 1, 10)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def test_before_work_begins_and_the_second_time_ctrl_c_acts_at_once(self) -> None:
+        shown = progress.Progress(_silent())
+        with shown.running(), pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        with shown.running():
+            shown("a", 0, 10)
+            os.kill(os.getpid(), signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    @pytest.mark.parametrize("words", [["show", "3f2a", "--full"], ["show", "3f2a", "--json"],
+                                       ["export", "3f2a", "--to", "raw", "-o", "-"]])  # fmt: skip
+    def test_a_reader_that_goes_away_is_no_error(self, recollect: Any, log: Any, words: list[str]) -> None:
+        log().prompt("word " * 100_000).write()
+        recollect("ingest")
+        child = subprocess.Popen(
+            [sys.executable, "-m", "recollect", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        child.stdout.close()
+        assert child.stderr is not None
+        with child.stderr:
+            assert child.stderr.read() == b""
+        assert child.wait() == 141
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_an_output_that_is_full_is_told(self, filled: Any) -> None:
+        with open("/dev/full", "wb") as full:
+            words = [sys.executable, "-m", "recollect", "sessions"]
+            done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 7
+        assert done.stderr.startswith(b"recollect: could not write")
+
+
+class TestCost:
+    @pytest.mark.parametrize("words", [["--help"], ["show", "--help"], ["nonsense"], ["tail"], ["--version"]])
+    def test_help_and_mistakes_import_nothing_heavy(self, words: list[str]) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", _HEAVY, *words], capture_output=True, text=True, check=False
+        )
+        assert done.stderr.splitlines()[-1] == "[]"
+
+    @pytest.mark.parametrize(
+        "words", [["tail", "a1b2"], ["tail", "a1b2", "--json"], ["sessions"], ["status"]]
+    )
+    def test_rich_stays_out_of_pipes_and_json(self, filled: Any, words: list[str]) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", _HEAVY, *words], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0
+        assert "rich" not in done.stderr.splitlines()[-1]
+        assert "h5py" in done.stderr.splitlines()[-1]
+
+
+class TestDocuments:
+    def test_the_reference_is_what_the_parser_says(self) -> None:
+        written = (ROOT / "docs" / "cli.md").read_text("utf-8")
+        assert written == reference.reference(), "run python -m recollect.cli.reference"
+
+    def test_every_field_of_every_object_is_documented(self, filled: Any, tmp_path: Path) -> None:
+        document = (ROOT / "docs" / "json.md").read_text("utf-8")
+        sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
+        calls: dict[str, list[Any]] = {
+            "ingest": [DATA], "status": [], "sessions": ["--all"], "show": ["a1b2"], "tail": ["a1b2"],
+            "usage": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"],
+            "inspect": [tmp_path / "memory.h5"], "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [],
+            "reparse": [], "compact": [], "snapshot": [tmp_path / "copy.h5"],
+        }  # fmt: skip
+        assert list(calls) == COMMANDS
+        objects = [filled(name, *words, "--json").json for name, words in calls.items()]
+        objects.append(filled("usage", "--explain", "--json").json)
+        objects.append(filled("show", "nobody", "--json").json)
+        line = filled("export", "a1b2", "--to", "jsonl", "-o", "-").out.splitlines()[0]
+        objects.append(json.loads(line))
+        assert [each["schema"] for each in objects[:13]] == [f"recollect.{name}/1" for name in COMMANDS]
+        for each in objects:
+            assert each["schema"] in sections
+            shared = "".join(text for name, text in sections.items() if not name.startswith("recollect."))
+            for field in _fields(each):
+                assert f"`{field}`" in sections[each["schema"]] + shared, (each["schema"], field)
+
+    def test_repair_is_documented(self) -> None:
+        assert "## recollect.repair/1" in (ROOT / "docs" / "json.md").read_text("utf-8")
+
+    def test_every_exit_code_is_documented(self) -> None:
+        from recollect import errors
+
+        text = (ROOT / "docs" / "cli.md").read_text("utf-8")
+        for each in vars(errors).values():
+            if isinstance(each, type) and issubclass(each, errors.RecollectError):
+                assert f"| {each.exit_code} |" in text
+
+
+DATA = Path(__file__).parent.parent / "data"
+_BY_NAME = {"bad_reasons", "unknown_types", "failed", "skipped"}  # their keys are data
+
+
+def _fields(value: Any) -> set[str]:
+    if isinstance(value, list):
+        return {field for each in value for field in _fields(each)}
+    if not isinstance(value, dict):
+        return set()
+    inner = [_fields(each) for name, each in value.items() if name not in _BY_NAME]
+    return (set(value) - {"schema"}).union(*inner)
+
+
+def _silent() -> Any:
+    return argparse.Namespace(quiet=True)
+
+
+class TestIds:
+    def test_short_ids_are_unique_and_even(self) -> None:
+        ids = ["aaaaaaaa-1", "aaaaaaaa-2", "bbbbbbbb-1", "cc", "aaaaaaaa"]
+        short = short_ids(ids)
+        assert short == {
+            "aaaaaaaa-1": "aaaaaaaa-1", "aaaaaaaa-2": "aaaaaaaa-2", "bbbbbbbb-1": "bbbbbbbb", "cc": "cc",
+            "aaaaaaaa": "aaaaaaaa",
+        }  # fmt: skip
+
+    def test_main_takes_words(self, capfd: pytest.CaptureFixture[str]) -> None:
+        assert main(["--help"]) == 0

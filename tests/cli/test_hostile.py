@@ -1,0 +1,221 @@
+"""C31: nothing a log holds acts on a terminal, in any field, in errors and progress, piped or not."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.cli import progress
+from recollect.cli.screen import Screen
+
+ATTACKS = {
+    "osc 0": "\x1b]0;owned\x07", "osc 8": "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\",
+    "osc 52": "\x1b]52;c;ZXZpbA==\x07", "dcs": "\x1bP+q544e\x1b\\", "csi ~": "\x1b[200~", "csi @": "\x1b[5@",
+    "c1 csi": "\x9b2J", "c1 osc": "\x9d0;owned\x9c", "cr": "safe\rEVIL", "bidi": "\u202egnp.exe\u2066",
+    "zero width": "pass\u200bword\ufeff", "backspace": "no\x08\x08yes", "delete": "\x7f", "bell": "\x07",
+    "tags": "\U000e0041\U000e0042", "separators": "\u2028\u2029\x0b\x0c\x1c", "surrogate": "\ud800",
+    "markup": "[bold red]x[/bold red][link=http://evil]y[/link]",
+}  # fmt: skip
+ATTACK = "".join(ATTACKS.values())
+OWN = re.compile(r"\x1b\[[0-9;]*m")
+BAR = re.compile(r"\x1b\[\?25[lh]|\r?\x1b\[(?:2K|1A)|\r\n")
+SESSION = "3f2a9c01"
+
+
+@pytest.fixture
+def attacked(recollect: Any, log: Any, tmp_path: Path) -> Path:
+    """A store in which every field that comes from a log holds an attack; returns a file of that kind."""
+    evil = ATTACK
+    call = {"type": "tool_use", "id": "t1", "name": f"Tool{evil}", "input": {"command": f"run{evil}"}}
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": f"result{evil}", "is_error": True}]
+    own = evil.replace(ATTACKS["surrogate"], "")  # a test of its own below
+    fields = {"cwd": f"/home/{own}", "gitBranch": f"branch{own}", "slug": f"slug{own}", "version": f"1{own}"}
+    name = f"{SESSION}{ATTACKS['osc 0']}{ATTACKS['c1 csi']}{ATTACKS['bidi']}.jsonl"
+    book = log(f"{SESSION}{own}", name, **fields)
+    book.prompt(f"prompt{evil}").answer({"type": "text", "text": f"answer{evil}"}, call, model=f"model{own}")
+    book.record("user", message={"role": "user", "content": result})
+    book.record("ai-title", aiTitle=f"title{own}").record(f"type{evil}")
+    book.record("system", subtype=f"sub{evil}", content=f"system{evil}").raw("{bad")
+    path: Path = book.write()
+    return path
+
+
+def scan(text: str) -> None:
+    """Fail on every character that could act on a terminal."""
+    for character in set(text):
+        if character not in "\n\t":
+            assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), ascii(character)
+
+
+def commands(path: Path, folder: Path) -> list[list[str]]:
+    evil = os.fsencode(ATTACK.replace("\ud800", "")).decode()
+    return [
+        ["ingest"],
+        ["ingest", str(path)],
+        ["ingest", "--dry-run", "--store", str(folder / f"{evil}.h5")],
+        ["status"],
+        ["sessions"],
+        ["sessions", "--all"],
+        ["show", SESSION],
+        ["show", SESSION, "--full", "--all"],
+        ["tail", SESSION],
+        ["usage", "--by", "day"],
+        ["usage", "--by", "model"],
+        ["usage", "--by", "project"],
+        ["usage", "--by", "session"],
+        ["usage", "--explain"],
+        ["export", SESSION, "--to", "markdown", "-o", "-"],
+        ["export", SESSION, "--to", "jsonl", "-o", "-"],
+        ["inspect", str(folder / "memory.h5")],
+        ["convert", str(path), "-o", str(folder / "new.h5")],
+        ["check"],
+        ["reparse"],
+        ["snapshot", str(folder / f"copy{evil}.h5")],
+        # and what goes wrong
+        ["show", evil],
+        [evil],
+        ["ingest", f"/none/{evil}"],
+        ["status", "--store", f"/none/{evil}.h5"],
+        ["inspect", str(path)],
+        ["export", SESSION, "--to", "raw", "-o", str(path)],
+        ["usage", "--by", evil],
+        ["usage", "--explain", "--group", evil],
+        ["tail", SESSION, "-n", evil],
+        ["convert", evil, "-o", evil],
+    ]
+
+
+def test_in_a_pipe(recollect: Any, attacked: Path, tmp_path: Path) -> None:
+    for words in commands(attacked, tmp_path):
+        answer = recollect(*words)
+        assert answer.code != 70, (words, answer.err)
+        scan(answer.out)
+        scan(answer.err)
+
+
+def test_as_json(recollect: Any, attacked: Path, tmp_path: Path) -> None:
+    for words in commands(attacked, tmp_path):
+        answer = recollect(*words, "--json")
+        assert answer.code != 70, (words, answer.err)
+        assert all(" " <= each <= "~" or each == "\n" for each in answer.out)
+        scan(answer.err)
+
+
+@pytest.mark.parametrize("color", [True, False])
+def test_on_a_terminal(recollect: Any, attacked: Path, tmp_path: Path, color: bool) -> None:
+    recollect("ingest")
+    for words in commands(attacked, tmp_path):
+        if words[0] in ("show", "sessions", "ingest", "usage", "status", "inspect", "export"):
+            text = on_terminal([*words, *([] if color else ["--no-color"])])
+            scan(OWN.sub("", text) if color else text)
+
+
+def test_the_attacks_are_there_and_visible(recollect: Any, attacked: Path) -> None:
+    recollect("ingest")
+    told = recollect("show", SESSION, "--all").out
+    for word in ("prompt", "answer", "Tool", "result", "branch", "slug", "title", "system"):
+        assert f"{word}\\x1b]0;owned\\x07" in told, word
+    assert "  run\\x1b]0;owned" in told
+    assert "safe\\rEVIL" in told
+    assert "\\x9b2J" in told
+    assert "\\u202egnp.exe" in told
+    assert "\\ud800" in told
+    assert "[bold red]x[/bold red]" in told
+    assert "[bold red]x[/bold red]" in OWN.sub("", on_terminal(["show", SESSION]))
+
+
+@pytest.mark.parametrize("field", ["sessionId", "cwd", "gitBranch", "slug", "version"])
+def test_half_a_pair_in_a_sessions_own_fields_is_taken_like_any_text(
+    recollect: Any, log: Any, field: str
+) -> None:
+    """What `json` reads as a lone surrogate must neither stop an ingest nor a listing."""
+    log(**{field: "half \ud800"}).prompt("hello").write()
+    assert recollect("ingest", "--json").json["report"]["taken"] == 1
+    answer = recollect("sessions", "--all")
+    assert answer.code == 0
+    scan(answer.out)
+
+
+def test_raw_bytes_never_reach_a_terminal(recollect: Any, attacked: Path) -> None:
+    recollect("ingest")
+    text = on_terminal(["export", SESSION, "--to", "raw", "-o", "-"])
+    assert "could steer this terminal" in text
+    scan(text)
+
+
+def test_progress_names_files_safely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_BAR_AFTER_SECONDS", 0)
+    monkeypatch.setattr(progress, "_BAR_EVERY_SECONDS", 0)
+    with _Terminal() as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal.stream)
+        shown = progress.Progress(Screen(json=False, color=False, quiet=False))
+        with shown.running():
+            shown(f"/logs/begin{ATTACKS['osc 0']}{ATTACKS['bidi']}.jsonl", 5, 10)
+            shown(f"/logs/{ATTACK}", 10, 10)
+        monkeypatch.undo()
+    assert "begin\\x1b]0;owned" in terminal.text
+    scan(BAR.sub("", terminal.text))
+
+
+def test_progress_lines_in_a_pipe_are_safe(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "_LINE_EVERY_SECONDS", 0)
+    shown = progress.Progress(Screen(json=False, color=False, quiet=False))
+    shown(f"/logs/begin{ATTACK}.jsonl", 5, 10)
+    told = capfd.readouterr().err
+    assert told.startswith("5 B of 10 B")
+    assert "begin\\x1b]0;owned" in told
+    scan(told)
+
+
+def on_terminal(words: list[str]) -> str:
+    """What a command writes when both its streams are a terminal."""
+    with _Terminal() as terminal:
+        done = subprocess.run(
+            [sys.executable, "-m", "recollect", *words],
+            stdin=terminal.stream, stdout=terminal.stream, stderr=terminal.stream, check=False,
+            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
+        )  # fmt: skip
+        assert done.returncode != 70
+    return terminal.text.replace("\r\n", "\n")
+
+
+class _Terminal:
+    """A pseudo terminal, and everything that was written to it."""
+
+    def __enter__(self) -> _Terminal:
+        self._master, slave = pty.openpty()
+        self.stream = open(slave, "w", encoding="utf-8")
+        self._pieces: list[bytes] = []
+        self._thread = threading.Thread(target=self._read)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stream.close()
+        self._thread.join()
+        os.close(self._master)
+
+    @property
+    def text(self) -> str:
+        return b"".join(self._pieces).decode("utf-8")
+
+    def _read(self) -> None:
+        while True:
+            try:
+                piece = os.read(self._master, 1 << 16)
+            except OSError:  # Linux: the other side is closed
+                return
+            if not piece:
+                return
+            self._pieces.append(piece)
