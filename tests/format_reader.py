@@ -151,12 +151,12 @@ class FormatReader:
             return b""
         ends = self.column(f"streams/{name}/blocks", "end")
         number = next_above(ends, start)
-        base = ends[number - 1] if number else 0
-        found = bytearray()
-        while base + len(found) < stop:
-            found += self.block(name, number)
-            number += 1
-        return bytes(found[start - base : stop - base])
+        found = []
+        while start < stop:
+            base = ends[number - 1] if number else 0
+            found.append(self.block(name, number)[start - base : stop - base])
+            start, number = ends[number], number + 1
+        return b"".join(found)
 
     def block(self, name: str, number: int) -> bytes:
         if (name, number) not in self._blocks:

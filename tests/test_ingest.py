@@ -106,7 +106,7 @@ _file = st.tuples(st.lists(_line, max_size=12), st.booleans()).map(
 def test_c17_any_bytes_come_back_after_ingest_reopen_compact_reparse_and_snapshot(files: list[bytes]) -> None:
     with scratch() as folder:
         for n, data in enumerate(files):
-            write((claude_path if n % 2 else codex_path)(folder / "logs", n), data)
+            write((claude_path if n % 2 else codex_path)(folder / "logs", 500 + n), data)
         wanted = {
             str(path): path.read_bytes() for path in (folder / "logs").rglob("*.jsonl") if path.stat().st_size
         }
@@ -117,7 +117,7 @@ def test_c17_any_bytes_come_back_after_ingest_reopen_compact_reparse_and_snapsho
             assert sources_of(memory) == wanted
             for n, data in enumerate(files):
                 if data and n % 2:
-                    assert b"".join(memory.raw(uuid_of(n))) == data
+                    assert b"".join(memory.raw(uuid_of(500 + n))) == data
         with open_memory(folder / "m.h5", create=False) as memory:
             assert sources_of(memory) == wanted
             before = content(memory)

@@ -8,8 +8,6 @@ takes plain arguments.
 from __future__ import annotations
 
 import os
-import socket
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,9 +40,14 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
     chosen = store or environ.get("RECOLLECT_STORE") or values.get("store")
     return Config(
         store=Path(chosen).expanduser() if chosen else _default_store(),
-        host=str(values.get("host") or socket.gethostname()),
+        host=str(values.get("host") or _host_name()),
         prices=values.get("prices", {}),
     )
+
+
+def _host_name() -> str:
+    # The same as socket.gethostname(), without importing it.
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "localhost")
 
 
 def _default_store() -> Path:
@@ -60,6 +63,8 @@ def _read(path: Path) -> dict[str, Any]:
         return {}
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+    import tomllib
+
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

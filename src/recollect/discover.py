@@ -8,6 +8,7 @@ never opened. Whatever is passed over is counted by reason.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from recollect.records import SourceFile
 
 _HEAD_RECORDS = 8
 _HEAD_BYTES = 1 << 20
+_FIELD = re.compile(rb'"(type|uuid|sessionId|timestamp|cwd|version)":\s*"([ -!#-\[\]-~]*)"')
 _SUFFIXES = (".jsonl", ".jsonl.zst", ".json", ".txt")
 
 
@@ -128,8 +130,21 @@ class _Head:
         with open_source(self._path) as file:
             compressed = self._path.name.endswith(".zst")
             head = next(chunks(file, compressed=compressed), b"")[:_HEAD_BYTES]
-        for line in head.split(b"\n")[:_HEAD_RECORDS]:
+        first, *others = head.split(b"\n")[:_HEAD_RECORDS]
+        if not others and len(head) == _HEAD_BYTES:
+            yield _glimpse(head)
+            return
+        for line in (first, *others):
             try:
                 yield decode(line)[0]
             except BadLine:
                 continue
+
+
+def _glimpse(start: bytes) -> dict[str, Any]:
+    """What can be told of a first record too long to be read for this: its simple fields, its shape."""
+    fields: dict[str, Any] = {key.decode(): value.decode() for key, value in _FIELD.findall(start)}
+    for name in ("payload", "message"):
+        if f'"{name}":'.encode() in start:
+            fields[name] = {"content": ""}
+    return fields

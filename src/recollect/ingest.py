@@ -7,6 +7,7 @@ bad, blank, waiting (the half-written end of a file).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections import Counter
@@ -38,6 +39,7 @@ class Report:
     unchanged: int = 0
     changed: int = 0
     restarted: int = 0
+    bytes_source: int = 0
     bytes_parsed: int = 0
     lines: int = 0
     taken: int = 0
@@ -59,22 +61,27 @@ class Ingest:
 
     def __init__(self, writer: Writer, host: str, progress: Progress | None = None) -> None:
         self.report = Report()
+        self.dirty = False  # whether the writer was given anything that a commit would keep
         self._writer = writer
         self._host = host
         self._progress = progress or (lambda path, done, total: None)
         self._uncommitted = 0
         self._done = 0
         self._total = 0
+        self._tail = ("", "", 0, b"")  # a source's last bytes as stored: host, path, offset of the first
 
     def sweep(self, found: Sequence[Found]) -> None:
         """Take what is new in each file; a file that cannot be read is noted, the rest goes on."""
         self._total = self._total or sum(each.size for each in found)
         for each in found:
             self.report.sources += 1
+            self.report.bytes_source += each.size
             self._progress(each.file.path, self._done, self._total)
             before = self._done
             try:
-                self._file(each.adapter, each.file)
+                changed = self._file(each.adapter, each.file)
+                self.report.changed += changed
+                self.report.unchanged += not changed
             except SourceError as error:
                 self.report.failed[each.file.path] = str(error)
             self._done = before + each.size
@@ -94,6 +101,7 @@ class Ingest:
                 ours.extend(theirs[: _PLACES_MAX - len(ours)])
             else:
                 setattr(self.report, name, ours + theirs)
+        self.dirty = True
         self._done += size
         self._moved(path, size)
 
@@ -108,33 +116,34 @@ class Ingest:
 
     # -- one source ----------------------------------------------------------------------
 
-    def _file(self, adapter: Adapter, file: SourceFile) -> None:
+    def _file(self, adapter: Adapter, file: SourceFile) -> bool:
+        """Take what is new in one file; False when the store has nothing to note about it."""
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
             if self._writer.is_current(self._host, file.path, seen):
-                self.report.unchanged += 1
-                return
+                return False
             held = self._writer.source(self._host, file.path)
             start = 0 if held is None else self._resume_at(opened, file, held, seen)
             restart = start is None
-            self.report.changed += 1
             self.report.restarted += restart
             taking = _Taking(adapter, file, self._host, None if restart else held, start or 0, restart)
             taking.opened, taking.seen = opened, seen
             if file.framing == Framing.LINES:
-                self._take_all(taking, batches(chunks(opened, compressed=file.compressed, start=start or 0)))
+                pieces = batches(chunks(opened, compressed=file.compressed, start=start or 0))
             elif held is None or restart:
-                self._take_all(taking, _whole(chunks(opened, compressed=False)))
+                pieces = _whole(chunks(opened, compressed=False))
             else:
-                self._writer.touch(self._host, file.path, taking.cursor(done=True))
+                pieces = iter(())
+            return self._take_all(taking, pieces)
 
     def _resume_at(self, opened: BinaryIO, file: SourceFile, held: Source, seen: Cursor) -> int | None:
         """Where the new part of a file begins; None when the file is not what it was."""
         cursor = held.cursor
         if seen.size < cursor.offset and not file.compressed:
             return None
-        sure = cursor.window and cursor.inode == seen.inode and file.framing == Framing.LINES
-        if sure and not file.compressed:
+        # A file that changed without growing was written over in place: no window shows where.
+        grown = cursor.window and cursor.inode == seen.inode and cursor.size != seen.size
+        if grown and file.framing == Framing.LINES and not file.compressed:
             same = window_of(opened, cursor.offset) == cursor.window
         else:
             same = self._same_start(opened, file, held)
@@ -163,35 +172,76 @@ class Ingest:
         if adapter is None:
             raise SourceError(f"the journal holds lines of {segment.source.agent!r}, an unknown agent")
         held = self._writer.source(segment.host, segment.source.path)
-        at = held.cursor.offset if held is not None else 0
-        if segment.offset > at and os.path.isfile(segment.source.read_path):
-            # Something before it was never captured, but the file still has it.
-            self._file(adapter, segment.source)
-            return
-        data = segment.data[max(at - segment.offset, 0) :]
-        if held is not None and not held.cursor.terminated and not held.cursor.waiting:
-            data = data.removeprefix(b"\n")
-            at += 1
-        if not data:
-            return
-        start = max(at, segment.offset)
-        taking = _Taking(adapter, segment.source, segment.host, held, start, restart=False)
-        self._take_all(taking, batches(iter([data])))
+        place = self._place(held, segment)
+        if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):
+            # Something before it was never captured, but the file may still have it.
+            with contextlib.suppress(SourceError):
+                self._file(adapter, segment.source)
+                held = self._writer.source(segment.host, segment.source.path)
+                place = self._place(held, segment)
+        if place is None:
+            # What comes before it is lost, or another: it is kept, without a line being torn for it.
+            place = segment.offset, segment.data, held is not None and not held.cursor.terminated
+        start, data, restart = place
+        if data or (held is not None and start > held.cursor.offset):
+            taking = _Taking(adapter, segment.source, segment.host, None if restart else held, start, restart)
+            whole = segment.source.framing == Framing.DOCUMENT
+            self._take_all(taking, (_whole if whole else batches)(iter([data])))
 
-    def _take_all(self, taking: _Taking, found: Iterator[list[tuple[bytes, int]]]) -> None:
+    def _place(self, held: Source | None, segment: Segment) -> tuple[int, bytes, bool] | None:
+        """Where a segment's news begin, these bytes, and whether they are a new version of the source.
+
+        None when the segment neither follows what is stored nor agrees with it.
+        """
+        if held is None:
+            return (0, segment.data, False) if not segment.offset else None
+        end, lines = held.cursor.offset, held.file.framing == Framing.LINES
+        if segment.offset == end and held.cursor.terminated and lines:
+            return end, segment.data, False
+        first = min(segment.offset, end)
+        known = self._stored(held, first)  # with the half-written line behind the cursor, if there is one
+        inside = segment.offset - first
+        common = min(len(known) - inside, len(segment.data))
+        if common < 0 or known[inside : inside + common] != segment.data[:common]:
+            return None
+        if common == len(segment.data):
+            return end, b"", False
+        news = (known[:inside] + segment.data)[end - first :]
+        if lines and (held.cursor.terminated or held.cursor.waiting):
+            return end, news, False
+        if lines and news[:1] == b"\n":
+            return end + 1, news[1:], False
+        return 0, self._stored(held, 0)[:end] + news, True
+
+    def _stored(self, held: Source, start: int) -> bytes:
+        """A source's bytes from an offset to the end of what is stored of it."""
+        name = (held.host, held.file.path)
+        if self._tail[:2] != name or self._tail[2] > start:
+            kept, at = [], 0
+            for piece in source_bytes(held, self._writer.view().lines(held)):
+                kept.append(piece[max(start - at, 0) :])
+                at += len(piece)
+            self._tail = (*name, start, b"".join(kept))
+        return self._tail[3][start - self._tail[2] :]
+
+    def _take_all(self, taking: _Taking, found: Iterator[list[tuple[bytes, int]]]) -> bool:
+        """Take every batch; False when there was none, and no source to note that of."""
+        self._tail = ("", "", 0, b"")
         batch: list[tuple[bytes, int]] = []
         for following in found:
             if batch:
                 self._take(taking, batch, done=False)
             batch = following
-        self._take(taking, batch, done=True)
+        if batch:
+            self._take(taking, batch, done=True)
+        elif taking.held is not None:
+            self._writer.touch(taking.host, taking.file.path, taking.cursor(done=True))
+            self.dirty = True
+        return bool(batch) or taking.held is not None
 
     def _take(self, taking: _Taking, batch: list[tuple[bytes, int]], *, done: bool) -> None:
         """Hand one batch to the store. Only with the last one is the file marked as seen."""
-        if not batch:
-            if taking.held is not None:
-                self._writer.touch(taking.host, taking.file.path, taking.cursor(done=True))
-            return
+        self.dirty = True
         lines = []
         for data, flags in batch:
             line = parse_line(taking.parser, taking.file.framing, data, flags)
@@ -217,18 +267,22 @@ class Ingest:
             self._uncommitted = 0
 
     def _count(self, taking: _Taking, lines: Sequence[Line], taken: Taken) -> None:
+        """Put each line under one heading; the pieces of a long one are one line, counted at its end."""
         report = self.report
-        report.lines += len(lines)
         report.entries += taken.entries
-        first = taking.number - len(lines) + 1
-        for number, (line, known) in enumerate(zip(lines, taken.known, strict=True), first):
+        for line, known in zip(lines, taken.known, strict=True):
             flags = line.flags
+            if flags & LineFlag.CONTINUES:
+                taking.long = True
+                continue
+            report.lines += 1
+            taking.number += 1
             if known:
                 report.duplicate += 1
             elif flags & LineFlag.PENDING:
                 report.waiting += 1
             elif flags & LineFlag.BAD:
-                self._note_bad(taking.file.path, number, line)
+                self._note_bad(taking, line)
             elif flags & LineFlag.BLANK:
                 report.blank += 1
             else:
@@ -236,18 +290,19 @@ class Ingest:
                 report.lenient += bool(flags & LineFlag.LENIENT)
                 if flags & LineFlag.UNKNOWN and line.parsed is not None:
                     report.unknown_types[line.parsed.type] += 1
+            taking.long = False
 
-    def _note_bad(self, path: str, number: int, line: Line) -> None:
+    def _note_bad(self, taking: _Taking, line: Line) -> None:
         self.report.bad += 1
-        reason = "longer than 64 MiB"
-        if len(line.data) < PIECE_BYTES and not line.flags & LineFlag.CONTINUES:
+        reason = f"longer than {PIECE_BYTES >> 20} MiB"
+        if not taking.long:
             try:
                 decode(line.data)
             except BadLine as error:
                 reason = str(error)
         self.report.bad_reasons[reason] += 1
         if len(self.report.bad_places) < _PLACES_MAX:
-            self.report.bad_places.append(f"{path}:{number}: {reason}")
+            self.report.bad_places.append(f"{taking.file.path}:{taking.number}: {reason}")
 
 
 def parse_line(parser: Parser, framing: Framing, data: bytes, flags: int) -> Line:
@@ -283,6 +338,7 @@ class _Taking:
         self.parser: Parser = adapter.parser(file, held.cursor.state if held is not None else {})
         self.offset = start
         self.number = held.lines - held.cursor.waiting if held is not None else 0
+        self.long = False  # inside a line that comes in pieces
         self.terminated = True
         self.waiting = False
         self.opened: BinaryIO | None = None
@@ -292,7 +348,6 @@ class _Taking:
 
     def pass_over(self, line: Line, *, ended: bool) -> None:
         """Move behind a line that was just read; `ended`: by a newline."""
-        self.number += 1
         self.waiting = bool(line.flags & LineFlag.PENDING)
         self.terminated = ended and self.file.framing == Framing.LINES and not line.flags & LineFlag.CONTINUES
         if not self.waiting:
@@ -319,9 +374,14 @@ class _Taking:
 
 
 def window_of(opened: BinaryIO, offset: int) -> int:
-    """The hash of the last few kilobytes before an offset; never 0."""
+    """The hash of the last few kilobytes before an offset; never 0.
+
+    Whoever is reading the file goes on where they were.
+    """
+    at = opened.tell()
     opened.seek(max(offset - _WINDOW_BYTES, 0))
     data = opened.read(min(offset, _WINDOW_BYTES))
+    opened.seek(at)
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
 
 
@@ -333,23 +393,26 @@ def _seen(opened: BinaryIO) -> Cursor:
 def _whole(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:
     """A document as one line, or as pieces of one when it is huge."""
     carry = bytearray()
+    flags = 0
     for piece in pieces:
         carry += piece
         if len(carry) >= PIECE_BYTES:
+            flags = int(LineFlag.BAD)
             yield [(bytes(carry), LineFlag.BAD | LineFlag.CONTINUES)]
             carry.clear()
     if carry:
-        yield [(bytes(carry), 0)]
+        yield [(bytes(carry), flags)]
 
 
 class _Bytes:
     """A run of chunks taken by length."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces, self._rest = pieces, b""
+        self._pieces, self._rest, self._at = pieces, b"", 0
 
     def take(self, size: int) -> bytes:
-        while len(self._rest) < size and (piece := next(self._pieces, b"")):
-            self._rest += piece
-        taken, self._rest = self._rest[:size], self._rest[size:]
+        while len(self._rest) - self._at < size and (piece := next(self._pieces, b"")):
+            self._rest, self._at = self._rest[self._at :] + piece, 0
+        taken = self._rest[self._at : self._at + size]
+        self._at += len(taken)
         return taken

@@ -12,29 +12,28 @@ journal, folded into a private copy of the state that is never written.
 from __future__ import annotations
 
 import contextlib
-import gc
-import json
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from recollect.bulk import sweep
 from recollect.config import Config, load_config
-from recollect.discover import agent_roots, discover
 from recollect.errors import NotFound, StoreCorrupt, StoreWriteFailed, UsageError
-from recollect.ingest import Ingest, Progress, Report
-from recollect.records import Role, Segment
-from recollect.reparse import ReparseReport, reparse
+from recollect.records import Role
 from recollect.store.base import Session, Source, StoredEntry, StoreInfo, View, source_bytes
-from recollect.store.check import Finding, check_view
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import journal_path
-from recollect.store.rewrite import copy_store
-from recollect.usage import UsageReport, summarise
+
+if TYPE_CHECKING:
+    from recollect.ingest import Progress, Report
+    from recollect.records import Segment
+    from recollect.reparse import ReparseReport
+    from recollect.store.check import Finding
+    from recollect.usage import UsageReport
+
+# What only some verbs need is imported by them: an agent asks one question per process,
+# and everything above costs time before the answer.
 
 
 class Memory:
@@ -78,6 +77,10 @@ class Memory:
 
         A dry run reports exactly what would be taken and changes nothing.
         """
+        from recollect.bulk import sweep
+        from recollect.discover import agent_roots, discover
+        from recollect.ingest import Ingest
+
         roots = [Path(path) for path in paths] or agent_roots(Path.home(), os.environ)
         found = discover(roots)
         writing = self._store.rehearsal() if dry_run else self._store.writer()
@@ -86,7 +89,7 @@ class Memory:
             ingest.report.skipped = found.skipped
             folded = ingest.fold(self._store.pending())
             sweep(ingest, writer, self.config.host, found.found)
-            if folded or ingest.report.changed:
+            if folded or ingest.dirty:
                 writer.commit()
         if folded and not dry_run:
             self._store.clear_journal(folded)
@@ -98,6 +101,8 @@ class Memory:
 
     def checkpoint(self) -> Report:
         """Fold the journal into the store; afterwards there is one file."""
+        from recollect.ingest import Ingest
+
         with self._store.writer() as writer:
             ingest = Ingest(writer, self.config.host)
             folded = ingest.fold(self._store.pending())
@@ -116,6 +121,8 @@ class Memory:
             with self._store.view() as view:
                 yield view
             return
+        from recollect.ingest import Ingest
+
         with self._store.rehearsal() as writer:
             Ingest(writer, self.config.host).fold(pending)
             yield writer.view()
@@ -157,6 +164,8 @@ class Memory:
 
     def usage(self, by: str = "") -> UsageReport:
         """Tokens and cost of everything, grouped by day, model, project, session or agent."""
+        from recollect.usage import summarise
+
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices)
 
@@ -167,6 +176,12 @@ class Memory:
 
         Done in a child process: a damaged file can crash the HDF5 library itself.
         """
+        import json
+        import subprocess
+        import sys
+
+        from recollect.store.check import Finding
+
         command = [sys.executable, "-m", "recollect.store.check", str(self.path)]
         environment = dict(os.environ, PYTHONPATH=_package_path())
         child = subprocess.run(command, capture_output=True, env=environment, check=False)
@@ -176,6 +191,10 @@ class Memory:
 
     def repair(self) -> RepairReport:
         """Build a new store from every line that can still be read; the old file is kept beside it."""
+        import time
+
+        from recollect.reparse import reparse
+
         aside = self.path.with_name(f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
         try:
             os.link(self.path, aside)  # the replaced file keeps this name
@@ -194,6 +213,8 @@ class Memory:
 
     def compact(self) -> CompactReport:
         """Rewrite the store without what nothing refers to, packed more densely."""
+        from recollect.store.rewrite import copy_store
+
         self.checkpoint()
         before = self.path.stat().st_size
         with self._store.replacement() as (old, new):
@@ -205,6 +226,8 @@ class Memory:
 
     def reparse(self, progress: Progress | None = None) -> ReparseReport:
         """Derive all entries again from the stored lines, with today's adapters."""
+        from recollect.reparse import reparse
+
         self.checkpoint()
         with self._store.replacement() as (old, new):
             with new.writer() as writer:
@@ -221,6 +244,8 @@ class Memory:
         pending = self._store.pending()
         self._store.copy_to(path)
         if pending:
+            from recollect.ingest import Ingest
+
             with Hdf5Store.open(path) as copy, copy.writer() as writer:
                 Ingest(writer, self.config.host).fold(pending)
                 writer.commit()
@@ -247,6 +272,8 @@ class RepairReport:
 
 def _verified(store: Hdf5Store) -> None:
     """A rewritten store takes the old one's place only if nothing at all is wrong with it."""
+    from recollect.store.check import check_view
+
     with store.view() as view:
         for finding in check_view(view):
             raise StoreCorrupt(store.path, finding.what)
@@ -255,6 +282,8 @@ def _verified(store: Hdf5Store) -> None:
 @contextlib.contextmanager
 def _without_collector() -> Iterator[None]:
     """Parsing makes millions of values and no cycles; looking for some costs a tenth of the time."""
+    import gc
+
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -41,7 +41,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty home; nothing of the machine the tests run on shows through."""
     home = tmp_path / "home"
     home.mkdir()
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR", "RECOLLECT_DEBUG", "XDG_CONFIG_HOME"):
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "NO_COLOR", "RECOLLECT_DEBUG", "PYTHONUNBUFFERED"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from recollect.cli import progress
-from recollect.cli.screen import Screen
+from recollect.cli.screen import Column, Screen, Styled
 
 ATTACKS = {
     "osc 0": "\x1b]0;owned\x07", "osc 8": "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\",
@@ -150,6 +150,23 @@ def test_raw_bytes_never_reach_a_terminal(recollect: Any, attacked: Path) -> Non
     text = on_terminal(["export", SESSION, "--to", "raw", "-o", "-"])
     assert "could steer this terminal" in text
     scan(text)
+
+
+def test_no_command_can_forget(capfd: pytest.CaptureFixture[str]) -> None:
+    """Whatever is handed to the screen unguarded comes out guarded."""
+    screen = Screen(json=False, color=False, quiet=False)
+    screen.line(ATTACK, Styled(ATTACK, "bold"))
+    screen.table([Column("name"), Column("value", right=True)], [[ATTACK, Styled(ATTACK, "bold")]])
+    screen.pairs([("name", ATTACK)])
+    screen.note(ATTACK)
+    screen.error("Name", ATTACK, ATTACK, 1)
+    screen.traceback(ATTACK)
+    screen.object("name", {ATTACK: ATTACK})
+    told = capfd.readouterr()
+    assert told.out.count("owned") >= 7
+    assert told.err.count("owned") >= 4
+    scan(told.out)
+    scan(told.err)
 
 
 def test_progress_names_files_safely(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,7 @@ def state_of_view(seen: View) -> State:
 
 @dataclass
 class Story:
-    """Sources that grow, and the steps that bring them into a store."""
+    """Sources that grow, and the steps that bring them into a store. A folder of one told before is used again."""
 
     folder: Path
     states: list[State | None] = field(default_factory=list)
@@ -88,13 +88,16 @@ class Story:
 
     def __post_init__(self) -> None:
         self.swept, self.live, self.probed = (self.folder / n for n in ("swept", "live", "probed"))
-        shutil.copytree(DATA / "claude", self.swept)
-        self.live.mkdir(parents=True)
-        self.probed.mkdir(parents=True)
         codex = sorted((DATA / "codex").glob("*.jsonl"))
-        self.live_file = Path(shutil.copy(codex[1], self.live))
-        self.probe_file = Path(shutil.copy(codex[2], self.probed))
-        self.whole = {p: p.read_bytes() for p in sorted(self.swept.rglob("*.jsonl"))}
+        self.live_file, self.probe_file = self.live / codex[1].name, self.probed / codex[2].name
+        if not self.folder.exists():
+            shutil.copytree(DATA / "claude", self.swept)
+            self.live.mkdir()
+            self.probed.mkdir()
+            shutil.copy(codex[1], self.live)
+            shutil.copy(codex[2], self.probed)
+        claude = DATA / "claude"
+        self.whole = {self.swept / p.relative_to(claude): p.read_bytes() for p in sorted(claude.rglob("*.jsonl"))}
 
     @property
     def everything(self) -> list[Path]:
@@ -137,13 +140,15 @@ class Story:
             at += len(data)
         return pieces
 
-    def play(self, path: Path, disk: Disk, tell: Callable[[str, int], object]) -> None:
+    def play(
+        self, path: Path, disk: Disk, tell: Callable[[str, int], object], *, last: int = 99
+    ) -> None:
         """Make the store and take every step, telling of each one's start and acknowledgement."""
         self.shrink()
         tell("start", 0)
         with Hdf5Store.open(path, create=True, disk=disk) as store:
             tell("ack", 0)
-            for n, step in enumerate(self.steps(), 1):
+            for n, step in enumerate(self.steps()[:last], 1):
                 tell("start", n)
                 step(store)
                 tell("ack", n)

@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import h5py
 
@@ -34,7 +35,9 @@ from recollect.store.layout import STREAMS, TABLES
 from recollect.store.pager import PAGE_BYTES, Header, Pager, recover
 from recollect.store.read import Hdf5View
 from recollect.store.tables import Stream, Table
-from recollect.store.write import Hdf5Writer
+
+if TYPE_CHECKING:
+    from recollect.store.write import Hdf5Writer  # imported by those who write
 
 # Version 2 superblocks: their metadata carries checksums, and unlike version 3 they do
 # not refuse to open after a crash because of a flag no tool in the wheel can clear.
@@ -88,6 +91,8 @@ class Hdf5Store:
     @contextlib.contextmanager
     def rehearsal(self) -> Iterator[Hdf5Writer]:
         """A private writer over the committed state; its changes stay in memory."""
+        from recollect.store.write import Hdf5Writer
+
         with self._shared():
             fd = self.disk.open(self.path)
             pager = Pager.open(self.path, fd, self.disk)
@@ -159,6 +164,8 @@ class Hdf5Store:
 
     @contextlib.contextmanager
     def writer(self, *, timeout: float = 60.0) -> Iterator[Hdf5Writer]:
+        from recollect.store.write import Hdf5Writer
+
         with self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             opened = _OpenFile(self.path, os.dup(fd), pager, "r+")

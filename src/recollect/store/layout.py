@@ -7,7 +7,11 @@ Row numbers are positions; references between tables are row numbers.
 
 from __future__ import annotations
 
-ROWS_PER_CHUNK = 2048  # of every column: small enough to rewrite per commit, large enough to scan fast
+# A column's last chunk is rewritten with every commit, and whole columns are scanned: the
+# large tables get chunks worth scanning, the others chunks that cost little to rewrite.
+ROWS_PER_CHUNK = 256
+ROWS_PER_CHUNK_LARGE = 2048
+LARGE = ("lines", "entries", "usage")
 DATA_CHUNK_BYTES = 64 << 10
 LEVEL = 3  # of zstd while ingesting; a rewrite takes LEVEL_DENSE
 LEVEL_DENSE = 9

@@ -230,14 +230,14 @@ class ReferenceWriter(ReferenceView):
         return row
 
     def _session(self, host: str, facts: SessionFacts) -> tuple[int, _Session]:
-        for number, held in enumerate(self._state.sessions):
-            if (held.facts.agent, held.host, held.facts.id) == (facts.agent, host, facts.id):
-                break
-        else:
-            number, held = len(self._state.sessions), _Session(SessionFacts(facts.agent, facts.id), host)
-            self._state.sessions.append(held)
-        merge_facts(held.facts, facts)
-        return number, held
+        keys = [(s.facts.agent, s.host, s.facts.id) for s in self._state.sessions]
+        key = (facts.agent, host, facts.id)
+        if key not in keys:
+            keys.append(key)
+            self._state.sessions.append(_Session(SessionFacts(facts.agent, facts.id), host))
+        number = keys.index(key)
+        merge_facts(self._state.sessions[number].facts, facts)
+        return number, self._state.sessions[number]
 
     def _held(self, file: SourceFile, host: str, session: int, restart: bool) -> _Source:
         found = self.source(host, file.path)

@@ -19,7 +19,16 @@ import numpy as np
 
 from recollect.store.base import Array
 from recollect.store.frames import Damaged, compress, decompress
-from recollect.store.layout import BLOCK_BYTES, BLOCKS, DATA_CHUNK_BYTES, LEVEL, ROWS_PER_CHUNK, Columns
+from recollect.store.layout import (
+    BLOCK_BYTES,
+    BLOCKS,
+    DATA_CHUNK_BYTES,
+    LARGE,
+    LEVEL,
+    ROWS_PER_CHUNK,
+    ROWS_PER_CHUNK_LARGE,
+    Columns,
+)
 
 
 class Table:
@@ -30,15 +39,17 @@ class Table:
         self._columns = columns
         self._datasets: dict[str, h5py.Dataset] = {}
         self._tails: dict[str, Array] = {}  # the unfilled last chunk of each column, while writing
-        first = next(iter(columns))
-        self.rows: int = self._dataset(first).shape[0]
+        first = self._dataset(next(iter(columns)))
+        self.rows: int = first.shape[0]
+        self._chunk_rows: int = first.chunks[0]
 
     @staticmethod
     def create(parent: h5py.Group, name: str, columns: Columns) -> None:
         group = parent.create_group(name)
+        rows = ROWS_PER_CHUNK_LARGE if name in LARGE else ROWS_PER_CHUNK
         for column, dtype in columns.items():
             group.create_dataset(
-                column, shape=(0,), maxshape=(None,), dtype=dtype, chunks=(ROWS_PER_CHUNK,),
+                column, shape=(0,), maxshape=(None,), dtype=dtype, chunks=(rows,),
                 shuffle=True, compression="gzip", compression_opts=6, track_times=False,
             )  # fmt: skip
 
@@ -69,36 +80,36 @@ class Table:
         rows = np.asarray(rows, dtype=np.int64)
         for column, new in values.items():
             new = np.asarray(new, dtype=self._columns[column])
-            for chunk in np.unique(rows // ROWS_PER_CHUNK):
-                inside = rows // ROWS_PER_CHUNK == chunk
-                start = int(chunk) * ROWS_PER_CHUNK
+            for chunk in np.unique(rows // self._chunk_rows):
+                inside = rows // self._chunk_rows == chunk
+                start = int(chunk) * self._chunk_rows
                 data = self._chunk(column, start)
                 data[rows[inside] - start] = new[inside]
                 self._store(column, start, data)
 
     def _extend(self, column: str, new: Array, first: int) -> None:
         self._dataset(column).resize((self.rows,))
-        at = first // ROWS_PER_CHUNK * ROWS_PER_CHUNK
+        at = first // self._chunk_rows * self._chunk_rows
         filled = first - at
         while len(new):
-            data = self._chunk(column, at) if filled else np.zeros(ROWS_PER_CHUNK, self._columns[column])
-            take = min(ROWS_PER_CHUNK - filled, len(new))
+            data = self._chunk(column, at) if filled else np.zeros(self._chunk_rows, self._columns[column])
+            take = min(self._chunk_rows - filled, len(new))
             data[filled : filled + take] = new[:take]
             self._store(column, at, data)
-            new, at, filled = new[take:], at + ROWS_PER_CHUNK, 0
+            new, at, filled = new[take:], at + self._chunk_rows, 0
 
     def _chunk(self, column: str, start: int) -> Array:
         """A whole chunk, padded with zeros behind the last row."""
         if start == self._tail_start and column in self._tails:
             return self._tails[column]
-        data = np.zeros(ROWS_PER_CHUNK, self._columns[column])
-        stored = self.read(column, start, min(start + ROWS_PER_CHUNK, self.rows))
+        data = np.zeros(self._chunk_rows, self._columns[column])
+        stored = self.read(column, start, min(start + self._chunk_rows, self.rows))
         data[: len(stored)] = stored
         return data
 
     def _store(self, column: str, start: int, data: Array) -> None:
-        full = start + ROWS_PER_CHUNK <= self.rows
-        shuffled = data.view("u1").reshape(ROWS_PER_CHUNK, data.itemsize).T.tobytes()
+        full = start + self._chunk_rows <= self.rows
+        shuffled = data.view("u1").reshape(self._chunk_rows, data.itemsize).T.tobytes()
         self._dataset(column).id.write_direct_chunk((start,), zlib.compress(shuffled, 6 if full else 0), 0)
         if full:
             self._tails.pop(column, None)
@@ -107,7 +118,7 @@ class Table:
 
     @property
     def _tail_start(self) -> int:
-        return self.rows // ROWS_PER_CHUNK * ROWS_PER_CHUNK
+        return self.rows // self._chunk_rows * self._chunk_rows
 
     def _dataset(self, column: str) -> h5py.Dataset:
         dataset = self._datasets.get(column)

@@ -1,0 +1,174 @@
+"""Real file systems that are full, read-only or stingy (C04, C14)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+import recollect
+from recollect.errors import RecollectError, StoreWriteFailed
+from recollect.store.hdf5 import Hdf5Store
+from recollect.store.journal import journal_path
+from tests.faults.story import STORE, QuietDisk, Story, ingest, memory, state_of
+
+ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+needs_root = pytest.mark.skipif(not ROOT, reason="only root can mount")
+
+Mount = Callable[[], AbstractContextManager[Path]]
+
+
+@contextlib.contextmanager
+def mounted(*options: str) -> Iterator[Path]:
+    """Something mounted on an empty folder, and unmounted whatever happens."""
+    folder = Path(tempfile.mkdtemp(prefix="recollect-mount-"))
+    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, check=False)
+    if done.returncode:
+        folder.rmdir()
+        pytest.skip(f"mount {' '.join(options)}: {done.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+        folder.rmdir()
+
+
+def tmpfs() -> AbstractContextManager[Path]:
+    return mounted("-t", "tmpfs", "-o", "size=16m", "none")
+
+
+@contextlib.contextmanager
+def ext4() -> Iterator[Path]:
+    if shutil.which("mkfs.ext4") is None:
+        pytest.skip("mkfs.ext4 is not installed")
+    with tempfile.NamedTemporaryFile(prefix="recollect-ext4-") as image:
+        image.truncate(16 << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image.name], check=True, capture_output=True)
+        with mounted("-o", "loop", image.name) as folder:
+            yield folder
+
+
+def leave_free(folder: Path, free_bytes: int) -> None:
+    """Fill a file system until only so much is free."""
+    with open(folder / "filler", "wb") as filler:
+        space = os.statvfs(folder)
+        with contextlib.suppress(OSError):
+            filler.write(bytes(max(space.f_bavail * space.f_frsize - free_bytes, 0)))
+
+
+def play_in_child(story: Story, path: Path) -> tuple[int, int, str]:
+    """(last acknowledged step, exit code, what it said) of a whole story in a process of its own."""
+    roots = [str(Path(recollect.__file__).parents[1]), str(Path(__file__).parents[2])]
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("worker.py")), "play", str(path), str(story.folder)],
+        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "RECOLLECT_TEST_PATH": os.pathsep.join(roots)},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    acks = re.findall(rb"ack (\d+)", done.stdout)
+    return int(acks[-1]) if acks else -1, done.returncode, done.stderr.decode()
+
+
+@pytest.mark.root
+@needs_root
+@pytest.mark.parametrize("mount", [tmpfs, ext4])
+@pytest.mark.parametrize("step_bytes", [560 << 10, pytest.param(64 << 10, marks=pytest.mark.full)])
+def test_c04_disk_full_at_many_points(story: Story, mount: Mount, step_bytes: int) -> None:
+    """No signal, a message that says why, reading goes on, and with space again all is completed."""
+    codes, wrong = set(), []
+    with mount() as disk:
+        folder = disk / "store"
+        for free in range(0, 5 << 20, step_bytes):
+            shutil.rmtree(folder, ignore_errors=True)
+            (disk / "filler").unlink(missing_ok=True)
+            folder.mkdir()
+            leave_free(disk, free)
+            acked, code, said = play_in_child(story, folder / STORE)
+            codes.add(code)
+            try:
+                assert code in (0, 7), f"exit {code}: {said}"
+                assert code == 0 or "No space left on device" in said, said
+                assert acked == len(story.states) - 1 or code, said
+                under_way = min(acked + 1, len(story.states) - 1)
+                story.check(folder, story.allowed(acked, under_way), complete=False)
+                (disk / "filler").unlink()
+                story.complete(folder / STORE)
+            except Exception as error:
+                wrong.append(f"{free >> 10} KiB free, acked {acked}: {type(error).__name__}: {error}")
+    assert wrong == []
+    assert codes == {0, 7}, "the sweep met only one end of what can happen"
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[Path]:
+    with mounted("--bind", str(folder)) as seen:
+        subprocess.run(["mount", "-o", "remount,ro,bind", str(seen)], check=True)
+        yield seen
+
+
+@pytest.mark.root
+@needs_root
+def test_c14_reading_works_on_a_read_only_mount_and_writing_says_why_not(story: Story, tmp_path: Path) -> None:
+    story.play(tmp_path / STORE, QuietDisk(), lambda what, step: None, last=5)
+    assert journal_path(tmp_path / STORE).exists()
+    with read_only(tmp_path) as folder, Hdf5Store.open(folder / STORE) as store:
+        assert state_of(store) == story.states[5]
+        assert memory(store).ingest([story.swept], dry_run=True).sources
+        for write in (
+            lambda: store.append(story.segments(story.probe_file, 1)[0]),
+            lambda: ingest(store, story.everything),
+            lambda: memory(store).checkpoint(),
+            lambda: memory(store).compact(),
+            lambda: store.clear_journal(99),
+            lambda: Hdf5Store.open(folder / "other.h5", create=True),
+            lambda: Hdf5Store.open(folder / "deeper" / "other.h5", create=True),
+        ):
+            with pytest.raises(StoreWriteFailed, match="Read-only file system"):
+                write()
+        assert state_of(store) == story.states[5]
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+def test_c14_sixty_four_descriptors_are_enough_for_many_operations(story: Story, fast_path: Path) -> None:
+    import resource
+
+    path = fast_path / STORE
+    story.play(path, QuietDisk(), lambda what, step: None, last=3)
+    damaged = fast_path / "damaged.h5"
+    content = bytearray(path.read_bytes())
+    content[4096:8192] = bytes(4096)  # HDF5's own superblock
+    damaged.write_bytes(content)
+    (fast_path / "empty.h5").touch()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    before = descriptors()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before + 40, hard))
+    try:
+        for n in range(40):
+            with Hdf5Store.open(path, disk=QuietDisk()) as store:
+                memory(store).info()
+                store.append(story.segments(story.live_file, 5)[n % 5])
+                memory(store).info()
+                memory(store).checkpoint()
+            for name in ("damaged.h5", "empty.h5", "missing.h5"):
+                with Hdf5Store(fast_path / name, disk=QuietDisk()) as store:
+                    with contextlib.suppress(RecollectError), store.view():
+                        pass
+                    with contextlib.suppress(RecollectError), store.writer():
+                        pass
+                    with contextlib.suppress(RecollectError), store.rehearsal():
+                        pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert descriptors() <= before

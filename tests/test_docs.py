@@ -1,0 +1,134 @@
+"""Nothing a person can meet is undocumented: commands, settings, errors, adapters, variables."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from recollect import errors
+from recollect.adapters import ADAPTERS
+from recollect.cli import reference
+from recollect.cli.parser import build_parser
+from recollect.config import Config
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "decisions").glob("*.md"))]
+ERRORS = {
+    name: value
+    for name, value in vars(errors).items()
+    if inspect.isclass(value) and issubclass(value, errors.RecollectError)
+}
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text("utf-8")
+
+
+def commands() -> dict[str, argparse.ArgumentParser]:
+    parser = build_parser()
+    (sub,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    return dict(sub.choices)
+
+
+@pytest.mark.parametrize("name", sorted(ERRORS))
+def test_every_error_is_documented_with_its_exit_code_and_what_to_do(name: str) -> None:
+    text = page("errors.md")
+    tree = re.search(rf"^    [ │├└─]*{name}\b.*exit (\d+)$", text, re.MULTILINE)
+    assert tree is not None, "not in the tree"
+    assert int(tree[1]) == ERRORS[name].exit_code
+    assert re.search(rf"^\| `{name}` \|", text, re.MULTILINE), "not in the table"
+
+
+@pytest.mark.parametrize("name", sorted(ERRORS))
+def test_every_error_is_in_the_tree_of_its_module(name: str) -> None:
+    assert re.search(rf"\b{name}\b", errors.__doc__ or "")
+
+
+def test_no_error_is_documented_that_does_not_exist() -> None:
+    assert set(re.findall(r"^\| `(\w+)` \|", page("errors.md"), re.MULTILINE)) == set(ERRORS)
+
+
+@pytest.mark.parametrize("name", sorted(commands()))
+def test_every_command_and_option_is_in_the_reference(name: str) -> None:
+    text = page("cli.md")
+    section = re.search(rf"^## {name}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    shared = text.partition("## ingest")[0]
+    for action in commands()[name]._actions:
+        for option in action.option_strings:
+            if option.startswith("--") and option != "--help":
+                assert option in section[1] or option in shared, option
+
+
+def test_the_readme_leads_to_the_pages() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    for name in ("cli", "config", "format", "json"):
+        assert f"docs/{name}.md" in text
+
+
+def test_the_reference_is_what_the_parser_says() -> None:
+    """`python -m recollect.cli.reference` writes it; this fails until that was run."""
+    assert page("cli.md") == reference.reference()
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Config)])
+def test_every_setting_is_documented(name: str) -> None:
+    text = page("config.md")
+    assert re.search(rf"^\| `{name}` \|", text, re.MULTILINE), "not in the table"
+    assert f"**`{name}`**" in text, "not explained"
+
+
+def test_no_setting_is_documented_that_does_not_exist() -> None:
+    table = page("config.md").partition("| setting |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == {f.name for f in dataclasses.fields(Config)}
+
+
+def test_every_variable_we_read_is_documented() -> None:
+    found = set()
+    for path in (ROOT / "src" / "recollect").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= set(re.findall(r"^(?:RECOLLECT|CLAUDE|CODEX)_[A-Z_]+$|^NO_COLOR$", node.value))
+    assert found
+    for name in found:
+        assert f"| `{name}` |" in page("config.md"), name
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.name)
+def test_every_adapter_is_documented(adapter: object) -> None:
+    name, version = adapter.name, adapter.version  # type: ignore[attr-defined]
+    text = page("adapters.md")
+    assert f"| `{name}` |" in text
+    section = re.search(rf"^## {name}$(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)
+    assert section is not None
+    assert f"Version {version}." in section[1]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8")):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        linked = (path.parent / file).resolve() if file else path
+        assert linked.exists(), target
+        if anchor and linked.suffix == ".md":
+            heads = re.findall(r"^#+ (.+)$", linked.read_text("utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", h).strip().lower().replace(" ", "-") for h in heads}, target
+
+
+def test_decisions_are_numbered_short_and_complete() -> None:
+    found = sorted((DOCS / "decisions").glob("*.md"))
+    assert [int(path.name[:3]) for path in found] == list(range(1, len(found) + 1))
+    for path in found:
+        text = path.read_text("utf-8")
+        assert len(text.splitlines()) <= 40, path.name
+        for part in ("**What.**", "**Why.**", "**Rejected.**"):
+            assert part in text, f"{path.name}: {part}"

@@ -1,0 +1,172 @@
+"""The drawing of the house, as data: imports point down, and two neighbours are strangers.
+
+Every import statement counts, wherever it stands: inside a function, or for types only.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import recollect
+
+SOURCE = Path(recollect.__file__).parent
+
+# From the top down. A module or package belongs to the layer that names it.
+LAYERS: dict[str, tuple[str, ...]] = {
+    "faces": ("cli", "__main__"),
+    "surface": ("",),  # the package itself: what `import recollect` offers
+    "facade": ("memory", "config"),
+    "output": ("export",),
+    "insight": ("usage",),
+    "intake": ("ingest", "bulk", "reparse", "discover", "project", "reader", "retention"),
+    "edges": ("adapters", "store"),
+    "values": ("records", "errors", "text"),
+}
+
+STRANGERS = frozenset({"adapters", "store"})  # neither imports the other
+
+# What a hook or an append needs: neither numpy nor HDF5, which cost half a second to import.
+LIGHT = (
+    "recollect",
+    "recollect.errors",
+    "recollect.records",
+    "recollect.text",
+    "recollect.store.disk",
+    "recollect.store.journal",
+    "recollect.store.locks",
+    "recollect.store.pager",
+)
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its name below `recollect`, "" being the package itself."""
+    found = {}
+    for path in SOURCE.rglob("*.py"):
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        found[".".join(parts)] = path
+    return found
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every absolute module name a file imports; `from package import module` names the module."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            assert node.module is not None
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole.removeprefix("recollect.") in modules() else node.module
+
+
+def inside(name: str) -> str | None:
+    """A module's name below `recollect`, None for a stranger's."""
+    if name == "recollect":
+        return ""
+    return name.removeprefix("recollect.") if name.startswith("recollect.") else None
+
+
+def owner(name: str) -> str:
+    """The top-level module or package that a module is, or is part of."""
+    return name.partition(".")[0]
+
+
+def depth(name: str) -> int:
+    for number, owners in enumerate(LAYERS.values()):
+        if owner(name) in owners:
+            return number
+    raise AssertionError(f"recollect.{name} is in no layer; give it a place in LAYERS")
+
+
+EDGES = [
+    (module, target)
+    for module, path in sorted(modules().items())
+    for imported in sorted(set(imports(path)))
+    if (target := inside(imported)) is not None
+]
+
+
+def test_every_module_has_a_layer_and_every_layer_its_modules() -> None:
+    owners = {owner(module) for module in modules()}
+    assert {name for names in LAYERS.values() for name in names} == owners
+    assert len(EDGES) > 100, "the walk sees imports"
+
+
+def test_imports_point_down() -> None:
+    wrong = [
+        f"{module or 'recollect'} ({list(LAYERS)[depth(module)]}) imports {target} ({list(LAYERS)[depth(target)]})"
+        for module, target in EDGES
+        if depth(target) < depth(module)
+    ]
+    assert wrong == []
+
+
+def test_strangers_do_not_import_each_other() -> None:
+    wrong = [
+        f"{module} imports {target}"
+        for module, target in EDGES
+        if {owner(module), owner(target)} == STRANGERS
+    ]
+    assert wrong == []
+
+
+def test_values_need_only_the_standard_library() -> None:
+    for name in LAYERS["values"]:
+        others = {i.partition(".")[0] for i in imports(modules()[name])} - {"recollect"}
+        assert others <= sys.stdlib_module_names, name
+
+
+def test_only_faces_and_facade_read_the_environment() -> None:
+    """Below, functions take plain arguments."""
+    wrong = []
+    for module, path in modules().items():
+        if depth(module) <= depth("memory"):
+            continue
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"):
+                wrong.append(f"{module}:{node.lineno}")
+    assert wrong == []
+
+
+def test_nothing_imports_a_face() -> None:
+    assert [edge for edge in EDGES if owner(edge[1]) == "cli" and owner(edge[0]) not in ("cli", "__main__")] == []
+
+
+def test_the_public_surface_is_sorted_and_importable() -> None:
+    names = recollect.__all__
+    assert names == sorted(names)
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert getattr(recollect, name) is not None
+    with pytest.raises(AttributeError):
+        _ = recollect.nothing_of_that_name
+
+
+@pytest.mark.parametrize("module", LIGHT)
+def test_appending_needs_neither_numpy_nor_hdf5(module: str) -> None:
+    program = f"import sys, {module}; print(*sorted({{'numpy', 'h5py'}} & set(sys.modules)))"
+    path = [str(SOURCE.parent), *filter(None, sys.path)]
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}; {program}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == ""
+
+
+def test_the_walk_would_notice(tmp_path: Path) -> None:
+    """The test of the test: imports in functions, for types, and of modules as names all count."""
+    file = tmp_path / "module.py"
+    file.write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from recollect.store import hdf5\n"
+        "def late():\n    import recollect.memory\n    from recollect.errors import NotFound\n"
+    )
+    assert set(imports(file)) == {"typing", "recollect.store.hdf5", "recollect.memory", "recollect.errors"}
