@@ -51,6 +51,7 @@ class Redo(NamedTuple):
     """A complete redo file."""
 
     store_id: bytes
+    base: int
     generation: int
     size: int
     pages: dict[int, bytes]
@@ -61,22 +62,22 @@ class Redo(NamedTuple):
             data = path.with_name(path.name + "-redo").read_bytes()
         except FileNotFoundError:
             return None
-        if len(data) < 44 or data[:8] != b"RCLREDO1":
+        if len(data) < 52 or data[:8] != b"RCLREDO1":
             return None
-        store_id, generation, size, count = struct.unpack_from("<16sQQI", data, 8)
-        index_end = 44 + count * 12
+        store_id, base, generation, size, count = struct.unpack_from("<16sQQQI", data, 8)
+        index_end = 52 + count * 12
         if len(data) != index_end + 4 + count * PAGE:
             return None
         if struct.unpack_from("<I", data, index_end)[0] != zlib.crc32(data[:index_end]):
             return None
         pages = {}
         for n in range(count):
-            number, crc = struct.unpack_from("<QI", data, 44 + n * 12)
+            number, crc = struct.unpack_from("<QI", data, 52 + n * 12)
             page = data[index_end + 4 + n * PAGE :][:PAGE]
             if zlib.crc32(page) != crc:
                 return None
             pages[number] = page
-        return cls(store_id, generation, size, pages)
+        return cls(store_id, base, generation, size, pages)
 
 
 class Source(NamedTuple):
@@ -109,7 +110,7 @@ class FormatReader:
         header, redo = Header.of(page), Redo.beside(path)
         self.overlaid = redo is not None and (
             header is None
-            or (redo.store_id == header.store_id and redo.generation - header.generation in (0, 1))
+            or (redo.store_id == header.store_id and redo.base <= header.generation <= redo.generation)
         )
         opened: Any = path
         if self.overlaid:
@@ -192,7 +193,8 @@ class FormatReader:
     # -- lines and sources
 
     def line(self, row: int) -> bytes:
-        return self.stream("lines", self.cell("lines", "end", row - 1) if row else 0, self.cell("lines", "end", row))
+        start = self.cell("lines", "end", row - 1) if row else 0
+        return self.stream("lines", start, self.cell("lines", "end", row))
 
     def chain(self, table: str, last: int) -> list[int]:
         intervals = []

@@ -52,7 +52,7 @@ def build(folder: Path, store: Path) -> dict[str, bytes]:
         memory.ingest([folder])
         _third_look(projects, content)
         # As if the longest piece were a kilobyte: a real one would make this store 64 MiB long.
-        with mock.patch("recollect.reader.PIECE_BYTES", 1024), mock.patch("recollect.ingest.PIECE_BYTES", 1024):
+        with mock.patch("recollect.reader.PIECE_BYTES", 1024):
             memory.ingest([projects])
     for path in folder.rglob("*"):
         if path.is_file() and path.suffix != ".zst":
@@ -129,7 +129,8 @@ def _third_look(projects: Path, content: dict[str, bytes]) -> None:
     grown = projects / f"{_SESSION.format(1)}.jsonl"
     grown.write_bytes(grown.read_bytes() + b"\n" + _said(1, 5, 6))
     long = _record(6, 1, "long " * 700)
-    (projects / f"{_SESSION.format(6)}.jsonl").write_bytes(_said(6, 0, 1) + long + b"\n" + _said(6, 2, 3) + long)
+    lines = (_said(6, 0, 1), long, b"\n", _said(6, 2, 3), long)
+    (projects / f"{_SESSION.format(6)}.jsonl").write_bytes(b"".join(lines))
 
 
 # What breaks naive readers: lone surrogates, NaN, NUL, bytes that are no UTF-8, two records
@@ -145,15 +146,18 @@ _ODD = b"\n".join((
 
 
 def _said(session: int, start: int, stop: int) -> bytes:
-    return b"".join(_record(session, n, f"line {n} of session {session} \u2713") + b"\n" for n in range(start, stop))
+    records = (_record(session, n, f"line {n} of session {session} \u2713") for n in range(start, stop))
+    return b"".join(record + b"\n" for record in records)
 
 
 def _record(session: int, number: int, text: str) -> bytes:
+    content = [{"type": "text", "text": text}, {"type": "text", "text": "and more"}]
+    parent = f"{session}-{number - 1}" if number else None
     record = {
-        "type": "user", "uuid": f"{session}-{number}", "parentUuid": f"{session}-{number - 1}" if number else None,
+        "type": "user", "uuid": f"{session}-{number}", "parentUuid": parent,
         "sessionId": _SESSION.format(session), "timestamp": f"2026-05-0{session}T10:00:{number:02}.000Z",
         "cwd": "/home/demo/project", "version": "2.1.0", "gitBranch": "main",
-        "message": {"role": "user", "content": [{"type": "text", "text": text}, {"type": "text", "text": "and more"}]},
+        "message": {"role": "user", "content": content},
     }  # fmt: skip
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode()
 

@@ -101,11 +101,7 @@ def test_every_module_has_a_layer_and_every_layer_its_modules() -> None:
 
 
 def test_imports_point_down() -> None:
-    wrong = [
-        f"{module or 'recollect'} ({list(LAYERS)[depth(module)]}) imports {target} ({list(LAYERS)[depth(target)]})"
-        for module, target in EDGES
-        if depth(target) < depth(module)
-    ]
+    wrong = [f"{module} imports {target}" for module, target in EDGES if depth(target) < depth(module)]
     assert wrong == []
 
 
@@ -134,10 +130,6 @@ def test_only_faces_and_facade_read_the_environment() -> None:
             if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"):
                 wrong.append(f"{module}:{node.lineno}")
     assert wrong == []
-
-
-def test_nothing_imports_a_face() -> None:
-    assert [edge for edge in EDGES if owner(edge[1]) == "cli" and owner(edge[0]) not in ("cli", "__main__")] == []
 
 
 def test_the_public_surface_is_sorted_and_importable() -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from recollect.adapters import ADAPTERS, Adapter, Parser
+from recollect.adapters import Adapter, Parser, adapter_of
 from recollect.discover import Found
 from recollect.errors import SourceError
 from recollect.project import project_of
@@ -168,9 +168,7 @@ class Ingest:
 
     def _segment(self, segment: Segment) -> None:
         """Take one journal segment, as far as it reaches beyond what is there."""
-        adapter = next((a for a in ADAPTERS if a.name == segment.source.agent), None)
-        if adapter is None:
-            raise SourceError(f"the journal holds lines of {segment.source.agent!r}, an unknown agent")
+        adapter = adapter_of(segment.source.agent)
         held = self._writer.source(segment.host, segment.source.path)
         place = self._place(held, segment)
         if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):
@@ -180,7 +178,7 @@ class Ingest:
                 held = self._writer.source(segment.host, segment.source.path)
                 place = self._place(held, segment)
         if place is None:
-            # What comes before it is lost, or another: it is kept, without a line being torn for it.
+            # What comes before it is lost. It is kept, and no half line before it is given up for it.
             place = segment.offset, segment.data, held is not None and not held.cursor.terminated
         start, data, restart = place
         if data or (held is not None and start > held.cursor.offset):
@@ -191,7 +189,7 @@ class Ingest:
     def _place(self, held: Source | None, segment: Segment) -> tuple[int, bytes, bool] | None:
         """Where a segment's news begin, these bytes, and whether they are a new version of the source.
 
-        None when the segment neither follows what is stored nor agrees with it.
+        None when something is missing between what is stored and the segment.
         """
         if held is None:
             return (0, segment.data, False) if not segment.offset else None
@@ -202,8 +200,10 @@ class Ingest:
         known = self._stored(held, first)  # with the half-written line behind the cursor, if there is one
         inside = segment.offset - first
         common = min(len(known) - inside, len(segment.data))
-        if common < 0 or known[inside : inside + common] != segment.data[:common]:
+        if common < 0:
             return None
+        if known[inside : inside + common] != segment.data[:common]:
+            return segment.offset, segment.data, True
         if common == len(segment.data):
             return end, b"", False
         news = (known[:inside] + segment.data)[end - first :]
@@ -349,9 +349,10 @@ class _Taking:
     def pass_over(self, line: Line, *, ended: bool) -> None:
         """Move behind a line that was just read; `ended`: by a newline."""
         self.waiting = bool(line.flags & LineFlag.PENDING)
-        self.terminated = ended and self.file.framing == Framing.LINES and not line.flags & LineFlag.CONTINUES
+        piece = self.file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES
+        self.terminated = ended and self.file.framing == Framing.LINES
         if not self.waiting:
-            self.offset += len(line.data) + self.terminated
+            self.offset += len(line.data) + (self.terminated and not piece)
 
     def cursor(self, *, done: bool) -> Cursor:
         """How far we are. A file not read to its end is not marked as seen, so it is looked at again."""

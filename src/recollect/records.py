@@ -72,6 +72,14 @@ class LineFlag(enum.IntEnum):
     UNKNOWN = 32  # a record type the adapter does not know
 
 
+class SourceFlag(enum.IntEnum):
+    """What is true of a stored source: bits, in any combination."""
+
+    UNTERMINATED = 1  # its content does not end with a newline
+    SUPERSEDED = 2  # the file was rewritten; a newer version is stored too
+    WAITING = 4  # its last line is half written and will be replaced
+
+
 class Framing(enum.IntEnum):
     """How a source's bytes are cut."""
 

@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from recollect.adapters import ADAPTERS, Adapter, Parser
+from recollect.adapters import Adapter, Parser, adapter_of
 from recollect.ingest import Progress, parse_line
 from recollect.records import Line, LineFlag, Role, SessionFacts, SourceFile
 from recollect.store.base import Source, StoredLine, View, Writer
@@ -31,7 +31,6 @@ class ReparseReport:
 def reparse(old: View, writer: Writer, progress: Progress | None = None) -> ReparseReport:
     """Fill an empty store from another one's lines."""
     report = ReparseReport()
-    adapters = {adapter.name: adapter for adapter in ADAPTERS}
     sessions = {(s.facts.agent, s.host, s.facts.id): s.facts for s in old.sessions()}
     sources = old.sources()
     seen: set[tuple[str, str]] = set()
@@ -42,7 +41,7 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         restart = (source.host, source.file.path) in seen
         seen.add((source.host, source.file.path))
         blank = SessionFacts(source.file.agent, source.session)
-        _source(old, writer, source, facts or blank, adapters[source.file.agent], restart, report)
+        _source(old, writer, source, facts or blank, adapter_of(source.file.agent), restart, report)
     writer.commit()
     return report
 
@@ -59,7 +58,10 @@ def _source(
         batch = [_derive(parser, file, stored) for stored in itertools.islice(lines, _LINES_AT_ONCE)]
         known = parser.facts
         facts = replace(known, id=source.session, project=known.project or before.project)
-        cursor = replace(source.cursor, state=parser.state())
+        done = len(batch) < _LINES_AT_ONCE
+        # A half-written line comes last; said any sooner, it would cost the line before it.
+        waiting = source.cursor.waiting and done
+        cursor = replace(source.cursor, state=parser.state(), waiting=waiting)
         taken = writer.take(
             file, source.host, batch, cursor, facts, parser=adapter.version, restart=restart
         )
@@ -69,7 +71,7 @@ def _source(
         for line in batch:
             if line.flags & LineFlag.UNKNOWN and line.parsed is not None:
                 report.unknown_types[line.parsed.type] += 1
-        if len(batch) < _LINES_AT_ONCE:
+        if done:
             return
 
 

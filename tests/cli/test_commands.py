@@ -319,6 +319,20 @@ class TestConvert:
         assert out.read_bytes() == before
         assert recollect("convert", two, "-o", out, "--append", "--json").json["sessions"] == 2
 
+    def test_after_ctrl_c_the_hint_leads_on(
+        self, recollect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        out = tmp_path / "own.h5"
+        with monkeypatch.context() as patch:
+            patch.setattr("recollect.cli.progress.Progress.__call__", stop)
+            answer = recollect("convert", DATA / "claude", "-o", out)
+        assert answer.code == 130
+        assert "again with --append" in answer.err
+        assert recollect("convert", DATA / "claude", "-o", out, "--append").code == 0
+
     def test_what_is_no_log_is_told_with_exit_8(self, recollect: Any, tmp_path: Path) -> None:
         other = tmp_path / "shopping.txt"
         other.write_text("milk")
@@ -359,6 +373,12 @@ class TestUpkeep:
         assert "10 lines kept, 2 lost" in answer.out
         assert "lines 3 and 4 of x" in answer.out
         assert filled("check", "--repair", "--json").json["lost_lines"] == 2
+        Repaired.lost_lines, Repaired.lost = 0, [f"place {n}" for n in range(20)]
+        answer = filled("check", "--repair")
+        assert answer.code == 1, "what cannot be counted is lost as well"
+        assert "and 12 more" in answer.out
+        Repaired.lost = []
+        assert filled("check", "--repair").code == 0
 
     def test_reparse_changes_no_entry(self, filled: Any) -> None:
         before = filled("show", "a1b2", "--json").json

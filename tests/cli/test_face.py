@@ -163,6 +163,15 @@ class TestExit:
             assert child.stderr.read() == b""
         assert child.wait() == 141
 
+    def test_another_pipe_that_breaks_is_not_taken_for_it(
+        self, filled: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(self: object) -> None:
+            raise BrokenPipeError(32, "Broken pipe")
+
+        monkeypatch.setattr(Memory, "info", broken)
+        assert filled("status").code == 70
+
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
     def test_an_output_that_is_full_is_told(self, filled: Any) -> None:
         with open("/dev/full", "wb") as full:

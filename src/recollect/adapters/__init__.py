@@ -5,7 +5,14 @@ from __future__ import annotations
 from recollect.adapters.base import Adapter, Parser
 from recollect.adapters.claude import ClaudeAdapter
 from recollect.adapters.codex import CodexAdapter
+from recollect.adapters.unknown import UnknownAdapter
 
 ADAPTERS: tuple[Adapter, ...] = (ClaudeAdapter(), CodexAdapter())
 
-__all__ = ["ADAPTERS", "Adapter", "Parser"]
+
+def adapter_of(agent: str) -> Adapter:
+    """The adapter for an agent by name; for one we do not know, one that only keeps its lines."""
+    return next((adapter for adapter in ADAPTERS if adapter.name == agent), UnknownAdapter(agent))
+
+
+__all__ = ["ADAPTERS", "Adapter", "Parser", "adapter_of"]

@@ -22,7 +22,7 @@ import sys
 from collections.abc import Sequence
 
 from recollect.cli.parser import build_parser
-from recollect.cli.screen import Screen
+from recollect.cli.screen import OutputGone, Screen
 from recollect.errors import RecollectError
 
 _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(screen, type(error).__name__, str(error), error.hint, error.exit_code)
     except KeyboardInterrupt:
         return _failed(screen, "Interrupted", "stopped", "", 130)
-    except BrokenPipeError:
+    except OutputGone:
         return _gone(141)
     except OSError as error:
         if error.errno in _REFUSED:
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _failed(screen: Screen, name: str, message: str, hint: str, code: int) -> int:
     try:
         screen.error(name, message, hint, code)
-    except BrokenPipeError:
+    except OutputGone:
         return _gone(code)
     return code
 
@@ -77,7 +77,7 @@ def _bug(screen: Screen, error: Exception) -> int:
 def _flushed(screen: Screen, code: int) -> int:
     try:
         screen.flush()
-    except BrokenPipeError:
+    except OutputGone:
         return _gone(141)
     return code
 

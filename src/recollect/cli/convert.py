@@ -32,7 +32,7 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
                 for path in args.paths:
                     reports.append((path, memory.ingest([path], progress=progress)))
         except KeyboardInterrupt:
-            return stopped(memory, screen)
+            return stopped(memory, screen, again="" if args.append else " with --append")
         info = memory.info()
     written = os.stat(target).st_size
     failed = any(report.failed or not report.sources for _, report in reports)

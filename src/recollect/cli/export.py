@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from recollect.cli.opening import open_memory
@@ -45,7 +45,7 @@ def _to_stdout(args: argparse.Namespace, screen: Screen) -> int:
         )
     with open_memory(args) as memory, memory.view() as view:
         pieces = spooled(_pieces(view, view.find_session(args.session), args.to))
-    _pour(pieces)
+    screen.raw(pieces)
     return 0
 
 
@@ -55,10 +55,3 @@ def _pieces(view: View, session: Session, form: str) -> Iterator[bytes]:
         return source_bytes(source, view.lines(source))
     entries = view.entries(session)
     return jsonl(entries) if form == "jsonl" else markdown(session, entries)
-
-
-def _pour(pieces: Iterable[bytes]) -> None:
-    sys.stdout.flush()
-    for piece in pieces:
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()

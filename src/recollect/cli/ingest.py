@@ -69,12 +69,12 @@ def _opened(args: argparse.Namespace) -> Iterator[Memory]:
         yield memory
 
 
-def stopped(memory: Memory, screen: Screen, *, dry_run: bool = False) -> int:
+def stopped(memory: Memory, screen: Screen, *, dry_run: bool = False, again: str = "") -> int:
     """After Ctrl-C: what is safe, and how to go on."""
     info = memory.info()
     held = f"{many(info.sessions, 'session')} and {many(info.entries, 'entry', 'entries')}"
     safe = "nothing was changed" if dry_run else f"{held} are safe in {memory.path}"
-    screen.error("Interrupted", f"stopped; {safe}", "run the same command again to go on", 130)
+    screen.error("Interrupted", f"stopped; {safe}", f"run the same command again{again} to go on", 130)
     return 130
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from recollect.text import ascii_json, cells, printable
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 
 _SPOOL_BYTES = 16 << 20
+
+
+class OutputGone(Exception):
+    """Whoever read our output went away. Told apart from any other pipe that breaks."""
 
 
 class Styled(NamedTuple):
@@ -60,7 +65,8 @@ class Screen:
     def line(self, *parts: Part) -> None:
         """One line, or a text of several, to stdout."""
         if self.is_terminal:
-            self.console.print(_rich(parts), soft_wrap=True)
+            with _read_by_someone():
+                self.console.print(_rich(parts), soft_wrap=True)
         else:
             self._write(_plain(parts) + "\n")
 
@@ -70,6 +76,14 @@ class Screen:
             self._rich_table(columns, rows)
         else:
             self._plain_table(columns, rows)
+
+    def raw(self, pieces: Iterable[bytes]) -> None:
+        """Bytes as they are; for a terminal the caller has made them safe."""
+        with _read_by_someone():
+            sys.stdout.flush()
+            for piece in pieces:
+                sys.stdout.buffer.write(piece)
+            sys.stdout.buffer.flush()
 
     def pairs(self, rows: Iterable[tuple[str, Part]]) -> None:
         """Names and values, the values aligned; a value of "" is left out."""
@@ -126,8 +140,9 @@ class Screen:
         self._say(text.rstrip("\n"))
 
     def flush(self) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        with _read_by_someone():
+            sys.stdout.flush()
+            sys.stderr.flush()
 
     # -- how -------------------------------------------------------------------------------
 
@@ -150,12 +165,14 @@ class Screen:
         return Console(file=stream, markup=False, highlight=False, emoji=False, **colors)
 
     def _write(self, text: str) -> None:
-        sys.stdout.write(text)
+        with _read_by_someone():
+            sys.stdout.write(text)
 
     def _say(self, text: str) -> None:
-        sys.stdout.flush()  # what belongs before it should also arrive before it
-        sys.stderr.write(printable(text) + "\n")
-        sys.stderr.flush()
+        with _read_by_someone():
+            sys.stdout.flush()  # what belongs before it should also arrive before it
+            sys.stderr.write(printable(text) + "\n")
+            sys.stderr.flush()
 
     def _plain_table(self, columns: Sequence[Column], rows: Iterable[Sequence[Part]]) -> None:
         table = [[column.name for column in columns]]
@@ -176,7 +193,16 @@ class Screen:
             )  # fmt: skip
         for row in rows:
             table.add_row(*(_rich([_cell_part(value)]) for value in row))
-        self.console.print(table)
+        with _read_by_someone():
+            self.console.print(table)
+
+
+@contextmanager
+def _read_by_someone() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise OutputGone from error
 
 
 def is_terminal(stream: Any) -> bool:

@@ -12,6 +12,8 @@ from recollect.cli.screen import Screen, Styled
 from recollect.errors import UsageError
 from recollect.text import many, one_line, size
 
+_NAMED_MAX = 8  # losses spelled out
+
 
 def check(args: argparse.Namespace, screen: Screen) -> int:
     """Exit code 1 when there is damage; after a repair, when something was lost."""
@@ -41,19 +43,23 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         report = memory.repair()
         path = str(memory.path)
+    # A place that could not be read may hide lines that nobody can count any more.
+    lost = report.lost_lines > 0 or bool(report.lost)
     if screen.json:
         screen.object("repair", {
             "store": path, "kept_lines": report.kept_lines, "lost_lines": report.lost_lines,
             "lost": list(report.lost), "moved_to": str(report.moved_to),
         })  # fmt: skip
-        return int(report.lost_lines > 0)
+        return int(lost)
     screen.line(f"{path}: {many(report.kept_lines, 'line')} kept, {report.lost_lines:,} lost")
-    for each in report.lost:
+    for each in report.lost[:_NAMED_MAX]:
         screen.line("  ", one_line(each))
+    if len(report.lost) > _NAMED_MAX:
+        screen.line(f"  and {len(report.lost) - _NAMED_MAX:,} more; --json lists all")
     screen.line(f"the file as it was: {report.moved_to}")
-    if report.lost_lines:
+    if lost:
         screen.note("recollect ingest takes lost lines in again where their logs still exist")
-    return int(report.lost_lines > 0)
+    return int(lost)
 
 
 def reparse(args: argparse.Namespace, screen: Screen) -> int:

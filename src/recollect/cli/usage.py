@@ -53,7 +53,8 @@ def _print(report: UsageReport, names: dict[str, str], screen: Screen) -> None:
     total = [Styled(cell.text if isinstance(cell, Styled) else cell, "bold") for cell in
              _row(report.total, used, "total")]  # fmt: skip
     screen.table(columns, [*rows, total])
-    screen.note(f"prices as of {report.prices_as_of}; reasoning is part of output; days are UTC")
+    zone = "; days are UTC" if report.by == "day" else ""
+    screen.note(f"prices as of {report.prices_as_of}; reasoning is part of output{zone}")
     if report.total.unpriced_models:
         missing = ", ".join(report.total.unpriced_models)
         left_out = many(report.total.unpriced_responses, "response")

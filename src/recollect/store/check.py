@@ -20,6 +20,7 @@ from recollect.store.base import Array
 from recollect.store.frames import Damaged
 from recollect.store.journal import damage, journal_path
 from recollect.store.layout import TABLES
+from recollect.store.pager import PAGE_BYTES, is_whole
 from recollect.store.read import Hdf5View
 
 _ROWS_AT_ONCE = 8192
@@ -41,6 +42,13 @@ def check_path(path: Path) -> list[Finding]:
     torn = damage(journal_path(path))
     if torn:
         findings.append(Finding("warning", f"the journal holds {torn} bytes of unfinished appends"))
+    try:
+        with open(path, "rb") as file:
+            page = file.read(PAGE_BYTES)
+        if not all(is_whole(half) for half in (page[: PAGE_BYTES // 2], page[PAGE_BYTES // 2 :])):
+            findings.append(Finding("error", "one of the two copies of the header fails its checksum"))
+    except OSError as error:
+        return [Finding("error", f"{path}: {error.strerror}")]
     try:
         with Hdf5Store.open(path) as store, store.view() as view:
             findings += list(check_view(view))
@@ -102,6 +110,7 @@ def _references(view: Hdf5View) -> Iterator[Finding]:
     if _falls(entry_ends) or (len(entry_ends) and int(entry_ends[-1]) != rows["entries"]):
         yield Finding("error", "table lines: the numbers of entries do not add up")
     references = [
+        ("lines", "type", "names"), ("entries", "model", "names"), ("sources", "older", "sources"),
         ("entries", "line", "lines"), ("entries", "session", "sessions"), ("entries", "tool", "names"),
         ("usage", "line", "lines"), ("usage", "session", "sessions"), ("usage", "model", "names"),
         ("sources", "session", "sessions"), ("sources", "span", "spans"), ("sessions", "extent", "extents"),
@@ -112,6 +121,20 @@ def _references(view: Hdf5View) -> Iterator[Finding]:
         values = view.table(table).read(column)
         if len(values) and int(values.max()) >= rows[target]:
             yield Finding("error", f"table {table}: {column} points behind the end of {target}")
+    for table, name, target in (
+        ("names", "", "texts"), ("sessions", "id_", "texts"), ("sessions", "title_", "texts"),
+        ("sources", "path_", "texts"), ("sources", "state_", "texts"),
+    ):  # fmt: skip
+        places = view.table(table).read(f"{name}at") + view.table(table).read(f"{name}length")
+        if len(places) and int(places.max()) > view.text_stream.end:
+            yield Finding("error", f"table {table}: a text lies behind the end of {target}")
+    for owners, counted, chain, owner in (
+        ("sources", "lines", "spans", "source"), ("sessions", "entries", "extents", "session"),
+    ):  # fmt: skip
+        counts = view.table(chain).read("count").astype(np.int64)
+        summed = np.bincount(view.table(chain).read(owner), counts, minlength=rows[owners])
+        if np.any(summed.astype(np.int64) != view.table(owners).read(counted).astype(np.int64)):
+            yield Finding("error", f"table {owners}: {counted} is not what its {chain} add up to")
     for chain, target in (("spans", "lines"), ("extents", "entries")):
         first, count = view.table(chain).read("first"), view.table(chain).read("count")
         if len(first) and int((first + count).max()) > rows[target]:

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING
 import h5py
 
 from recollect.errors import NotAStore, StoreBusy, StoreCorrupt, StoreError, StoreMissing, StoreWriteFailed
-from recollect.records import Flag, Framing, Kind, LineFlag, Relation, Role, Segment
+from recollect.records import Flag, Framing, Kind, LineFlag, Relation, Role, Segment, SourceFlag
 from recollect.store import locks
 from recollect.store.disk import Disk, same_file
 from recollect.store.forms import TextForm
 from recollect.store.frames import Damaged
-from recollect.store.journal import Journal, journal_path, read_frames
+from recollect.store.journal import Journal, journal_path
 from recollect.store.layout import STREAMS, TABLES
 from recollect.store.pager import PAGE_BYTES, Header, Pager, recover
 from recollect.store.read import Hdf5View
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 # not refuse to open after a crash because of a flag no tool in the wheel can clear.
 _LIBVER = ("v108", "v108")
 _READ_LOCK_SECONDS = 30.0
+_APPLY_SECONDS = 0.25  # then the pages wait in the redo file: a writer never depends on a reader
 _COPY_BYTES = 4 << 20
 
 
@@ -205,8 +206,8 @@ class Hdf5Store:
 
     @contextlib.contextmanager
     def without_readers(self, fd: int) -> Iterator[None]:
-        if not locks.acquire(fd, locks.APPLY, timeout=_READ_LOCK_SECONDS):
-            raise OSError(errno.EAGAIN, "readers keep the store busy", str(self.path))
+        if not locks.acquire(fd, locks.APPLY, timeout=_APPLY_SECONDS):
+            raise BlockingIOError(errno.EAGAIN, "readers keep the store busy", str(self.path))
         try:
             yield
         finally:
@@ -277,8 +278,7 @@ class Hdf5Store:
             return []
         with self.view() as view:
             folded = view.info().folded
-        frames = read_frames(journal_path(self.path), folded)
-        return [(number, Segment.unpack(payload)) for number, payload in frames]
+        return [(number, Segment.unpack(payload)) for number, payload in self._journal.frames(folded)]
 
     def clear_journal(self, through: int) -> bool:
         return self._journal.clear(through)
@@ -370,7 +370,7 @@ def _link(temporary: Path, path: Path) -> None:
 
 def _lay_out(file: h5py.File) -> None:
     file.attrs["about"] = "A Recollect store; docs/format.md of the project describes every dataset."
-    for enumeration in (Kind, Flag, LineFlag, Relation, Role, Framing, TextForm):
+    for enumeration in (Kind, Flag, LineFlag, SourceFlag, Relation, Role, Framing, TextForm):
         names = json.dumps({member.name: int(member) for member in enumeration})
         file.attrs[enumeration.__name__] = names
     tables = file.create_group("tables")

@@ -104,8 +104,9 @@ class Journal:
     def _find_end(self, length: int) -> None:
         """Find the last frame, whoever wrote it, and make room behind it."""
         self._end = content_end(self._fd)
-        # Numbers go on rising after a checkpoint has removed the journal.
-        self._sequence = last_sequence(self._fd, self._end) or folded_through(self._store)
+        # Numbers go on rising after a checkpoint removed the journal, or folded a frame that a
+        # power cut then took from it.
+        self._sequence = max(last_sequence(self._fd, self._end), folded_through(self._store))
         if self._end + length > os.fstat(self._fd).st_size:
             self._disk.write(self._fd, bytes(length + _GROW_BYTES), self._end)
         if not self._end:
@@ -126,6 +127,24 @@ class Journal:
             if self._is_free(1) or os.fstat(self._fd).st_nlink:
                 return
             self.close()
+
+    def frames(self, after: int) -> list[tuple[int, bytes]]:
+        """Every whole frame newer than `after`.
+
+        Read while no append is under way: a frame whose sync is still to fail may be taken
+        back, and its number given to another.
+        """
+        try:
+            fd = self._disk.open(self.path)
+        except FileNotFoundError:
+            return []
+        try:
+            if not locks.acquire(fd, locks.APPEND, shared=True, timeout=LOCK_SECONDS):
+                raise StoreBusy(self.path, LOCK_SECONDS)
+            data = read_bytes_at(fd, os.fstat(fd).st_size, 0)
+        finally:
+            os.close(fd)
+        return [(sequence, payload) for sequence, payload, _ in _scan(data, 0) if sequence > after]
 
     def clear(self, through: int) -> bool:
         """Remove the journal if nothing in it is newer than `through`; False when something is."""

@@ -16,7 +16,6 @@ DATA_CHUNK_BYTES = 64 << 10
 LEVEL = 3  # of zstd while ingesting; a rewrite takes LEVEL_DENSE
 LEVEL_DENSE = 9
 BLOCK_BYTES = 1 << 20  # of text before compression; a block is cut at the next line's end
-LINE_PIECE_BYTES_MAX = 64 << 20  # a longer line is kept in pieces, flagged CONTINUES
 
 Columns = dict[str, str]
 

@@ -35,10 +35,14 @@ def acquire(fd: int, byte: int, *, shared: bool = False, timeout: float = 0.0) -
 if sys.platform == "win32":
     import msvcrt
 
-    # Windows has no shared byte locks in the C runtime: readers exclude each other
-    # for the length of one read, which is correct, only less parallel.
+    # Windows has no shared byte locks in the C runtime: readers exclude each other for the
+    # length of one read, which is correct, only less parallel. Its offsets have 32 bits, and
+    # its locks keep others from reading the byte, so it must not be one of the content.
+    def _offset(byte: int) -> int:
+        return 0x7FFFFF00 + byte - WRITER
+
     def _try_lock(fd: int, byte: int, shared: bool) -> bool:
-        os.lseek(fd, byte & 0x7FFFFFFF, os.SEEK_SET)
+        os.lseek(fd, _offset(byte), os.SEEK_SET)
         try:
             msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -46,7 +50,7 @@ if sys.platform == "win32":
         return True
 
     def release(fd: int, byte: int) -> None:
-        os.lseek(fd, byte & 0x7FFFFFFF, os.SEEK_SET)
+        os.lseek(fd, _offset(byte), os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
 
 else:

@@ -29,7 +29,7 @@ FORMAT_VERSION = 1
 _MAGIC = b"RCLSTORE"
 _HEADER = struct.Struct("<8sIIQ16sQQQQ")  # followed by the crc32 of these bytes
 _REDO_MAGIC = b"RCLREDO1"
-_REDO_HEADER = struct.Struct("<8s16sQQI")  # magic, store id, generation, size, pages
+_REDO_HEADER = struct.Struct("<8s16sQQQI")  # magic, store id, base, generation, size, pages
 _REDO_PAGE = struct.Struct("<QI")  # page number, crc32 of its bytes
 _CRC = struct.Struct("<I")
 
@@ -56,33 +56,45 @@ class Header:
             _MAGIC, self.format, PAGE_BYTES, self.created_ms, self.store_id,
             self.generation, self.epoch, self.size, self.folded,
         )  # fmt: skip
-        return (body + _CRC.pack(zlib.crc32(body))).ljust(PAGE_BYTES, b"\0")
+        return (body + _CRC.pack(zlib.crc32(body))).ljust(PAGE_BYTES // 2, b"\0") * 2
 
     @classmethod
     def unpack(cls, page: bytes, path: Path) -> Header:
-        """Read a header page, or say what is wrong with it."""
-        if len(page) < _HEADER.size + _CRC.size or not page.startswith(_MAGIC):
+        """Read a header page, or say what is wrong with it. Its second half repeats the first."""
+        halves = page[: PAGE_BYTES // 2], page[PAGE_BYTES // 2 :]
+        if not any(half.startswith(_MAGIC) for half in halves):
             raise NotAStore(path, "it is empty" if not page else "the first bytes are not a store's")
-        body = page[: _HEADER.size]
-        if _CRC.unpack_from(page, _HEADER.size)[0] != zlib.crc32(body):
+        whole = [half for half in halves if is_whole(half)]
+        if not whole:
             raise StoreCorrupt(path, "the header page fails its checksum")
-        _, format_, _, created_ms, store_id, generation, epoch, size, folded = _HEADER.unpack(body)
+        _, format_, _, created_ms, store_id, generation, epoch, size, folded = _HEADER.unpack_from(whole[0])
         if format_ > FORMAT_VERSION:
             raise StoreTooNew(path, format_, FORMAT_VERSION)
         return cls(store_id, created_ms, generation, epoch, size, folded, format_)
 
 
+def is_whole(half: bytes) -> bool:
+    """Whether half a header page is a header that passes its checksum."""
+    if len(half) < _HEADER.size + _CRC.size or not half.startswith(_MAGIC):
+        return False
+    return bool(_CRC.unpack_from(half, _HEADER.size)[0] == zlib.crc32(half[: _HEADER.size]))
+
+
 @dataclass(frozen=True, slots=True)
 class Redo:
-    """Pages of one commit that overwrite older ones, read back from the redo file."""
+    """Pages that overwrite older ones and turn generation `base` of the file into `generation`.
+
+    Several commits are in one when readers kept the file busy between them.
+    """
 
     store_id: bytes
+    base: int
     generation: int
     size: int
     pages: dict[int, bytes]
 
     def applies_to(self, header: Header | None) -> bool:
-        """Whether these pages are the newest commit of the file with this header.
+        """Whether the file with this header may still lack some of these pages.
 
         An older redo file can come back after a power cut, since its removal need not
         have reached the disk; replaying it over later commits would undo them. A header
@@ -90,7 +102,7 @@ class Redo:
         """
         if header is None:
             return True
-        return self.store_id == header.store_id and self.generation - header.generation in (0, 1)
+        return self.store_id == header.store_id and self.base <= header.generation <= self.generation
 
     def put(self, disk: Disk, fd: int) -> None:
         """Overwrite the old pages. Doing it twice does no harm."""
@@ -113,7 +125,7 @@ def read_redo(path: Path) -> Redo | None:
     index_at = _REDO_HEADER.size
     if len(data) < index_at or not data.startswith(_REDO_MAGIC):
         return None
-    _, store_id, generation, size, count = _REDO_HEADER.unpack_from(data)
+    _, store_id, base, generation, size, count = _REDO_HEADER.unpack_from(data)
     pages_at = index_at + count * _REDO_PAGE.size + _CRC.size
     if len(data) != pages_at + count * PAGE_BYTES:
         return None
@@ -126,7 +138,7 @@ def read_redo(path: Path) -> Redo | None:
         if zlib.crc32(page) != crc:
             return None
         pages[number] = page
-    return Redo(store_id, generation, size, pages)
+    return Redo(store_id, base, generation, size, pages)
 
 
 def read_header(fd: int, path: Path, redo: Redo | None) -> Header:
@@ -250,26 +262,28 @@ class Pager:
 
         `without_readers` surrounds the moment in which old pages are overwritten. An
         error before that moment means that nothing has changed; from then on the commit
-        is durable, and a failure only leaves the redo file for the next open to finish.
+        is durable. If that moment cannot be had, because readers stay, the pages wait in
+        the redo file, through which everybody reads, and go into place with a later commit.
         """
-        self.finish(without_readers)
         self._size = -(-self._size // PAGE_BYTES) * PAGE_BYTES
         header = replace(header, generation=self.header.generation + 1, size=self._size)
         self._put(memoryview(header.pack()), 0)
         fresh = -(-self.header.size // PAGE_BYTES)
         old = {n: bytes(page) for n, page in self._dirty.items() if n < fresh}
+        base = self.header.generation
+        if self._redo is not None:
+            old, base = {**self._redo.pages, **old}, self._redo.base
+        redo = Redo(header.store_id, base, header.generation, header.size, old)
         try:
             for offset, run in _runs({n: p for n, p in self._dirty.items() if n >= fresh}):
                 self._disk.write(self._fd, run, offset)
             self._disk.sync(self._fd)
-            self._write_redo(header, old)
+            self._write_redo(redo)
         except OSError as error:
-            self._disk.unlink(redo_path(self.path))
             self.drop()
             raise StoreWriteFailed(self.path, error) from error
-        self.header = header
+        self.header, self._redo = header, redo
         self._dirty.clear()
-        self._redo = Redo(header.store_id, header.generation, header.size, old)
         with contextlib.suppress(StoreWriteFailed):
             self.finish(without_readers)
 
@@ -303,30 +317,48 @@ class Pager:
             page = read_bytes_at(self._fd, PAGE_BYTES, number * PAGE_BYTES)
         return bytearray(page.ljust(PAGE_BYTES, b"\0"))
 
-    def _write_redo(self, header: Header, pages: dict[int, bytes]) -> None:
+    def _write_redo(self, redo: Redo) -> None:
+        """Replace the redo file in one step: an earlier one may hold a commit that is not in place."""
         head = _REDO_HEADER.pack(
-            _REDO_MAGIC, header.store_id, header.generation, self._size, len(pages)
-        ) + b"".join(_REDO_PAGE.pack(n, zlib.crc32(page)) for n, page in pages.items())
+            _REDO_MAGIC, redo.store_id, redo.base, redo.generation, redo.size, len(redo.pages)
+        ) + b"".join(_REDO_PAGE.pack(n, zlib.crc32(page)) for n, page in redo.pages.items())
         path = redo_path(self.path)
-        self._disk.unlink(path)
-        fd = self._disk.open(path, write=True, new=True)
+        new = path.with_name(path.name + "-new")
         try:
-            self._disk.write(fd, b"".join((head, _CRC.pack(zlib.crc32(head)), *pages.values())), 0)
-            self._disk.sync(fd)
-        finally:
-            os.close(fd)
-        self._disk.sync_folder(path.parent)
+            self._disk.unlink(new)
+            fd = self._disk.open(new, write=True, new=True)
+            try:
+                self._disk.write(fd, b"".join((head, _CRC.pack(zlib.crc32(head)), *redo.pages.values())), 0)
+                self._disk.sync(fd)
+            finally:
+                os.close(fd)
+            self._disk.rename(new, path)
+            self._disk.sync_folder(path.parent)
+        except OSError:
+            self._disk.unlink(new)
+            raise
 
 
 def recover(
     disk: Disk, fd: int, path: Path, without_readers: Callable[[], AbstractContextManager[None]]
 ) -> None:
-    """Finish or forget what a dead writer left. Call only while holding the writer's lock."""
+    """Clear what a dead writer left. Call only while holding the writer's lock.
+
+    A durable commit is put in place if no reader is in the way, else it stays in the redo file.
+    """
+    disk.unlink(redo_path(path).with_name(redo_path(path).name + "-new"))
     redo = read_redo(path)
     header = read_header(fd, path, redo)
     if redo is not None and redo.generation == header.generation:
-        with without_readers():
-            redo.put(disk, fd)
+        # The dead writer may not have got to sync it, and what follows relies on it.
+        with disk.opened(redo_path(path)) as redo_fd:
+            disk.sync(redo_fd)
+        disk.sync_folder(path.parent)
+        try:
+            with without_readers():
+                redo.put(disk, fd)
+        except BlockingIOError:
+            return
         disk.sync(fd)
     if redo_path(path).exists():
         disk.unlink(redo_path(path))

@@ -6,6 +6,7 @@ entries are found through its chain of extents, never by scanning.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,6 @@ from typing import TypeVar
 
 import h5py
 import numpy as np
-import orjson
 
 from recollect.errors import NotFound
 from recollect.records import (
@@ -26,6 +26,7 @@ from recollect.records import (
     Role,
     SessionFacts,
     SourceFile,
+    SourceFlag,
     name_key,
 )
 from recollect.store.base import Array, Session, Source, StoredEntry, StoredLine, StoreInfo, UsageColumns
@@ -34,10 +35,6 @@ from recollect.store.frames import Damaged
 from recollect.store.layout import TABLES
 from recollect.store.pager import Header
 from recollect.store.tables import Stream, Table
-
-SOURCE_UNTERMINATED = 1  # flags of a source: its last line had no newline
-SOURCE_SUPERSEDED = 2  # a newer version of the file is stored too
-SOURCE_WAITING = 4  # its last line is half written and will be replaced
 
 _ROWS_AT_ONCE = 4096
 _Row = TypeVar("_Row")
@@ -254,11 +251,11 @@ class Hdf5View:
                 cursor=Cursor(
                     offset=cell["offset"], size=cell["size"], mtime_ns=cell["mtime"], ctime_ns=cell["ctime"],
                     inode=cell["inode"], window=cell["window"],
-                    terminated=not cell["flags"] & SOURCE_UNTERMINATED,
-                    waiting=bool(cell["flags"] & SOURCE_WAITING), state=orjson.loads(state or b"{}"),
+                    terminated=not cell["flags"] & SourceFlag.UNTERMINATED,
+                    waiting=bool(cell["flags"] & SourceFlag.WAITING), state=json.loads(state or b"{}"),
                 ),
                 session=session, lines=cell["lines"], parser=cell["parser"],
-                superseded=bool(cell["flags"] & SOURCE_SUPERSEDED), row=start + n,
+                superseded=bool(cell["flags"] & SourceFlag.SUPERSEDED), row=start + n,
             )  # fmt: skip
 
     def _session_row(self, prefix: str) -> int:

@@ -196,12 +196,13 @@ class ReferenceWriter(ReferenceView):
         before = len(self._state.entries)
         known = []
         for line in lines:
-            equal = [n for n, held in stored if held.line.data == line.data and n not in own and line.data]
+            equal = [n for n, held in stored if n not in own and _equal(held.line, line)]
             row = next((n for n in equal if n >= source.expected), equal[0] if equal else -1)
             source.expected = row + 1 if row >= 0 else source.expected
             known.append(row >= 0)
             if row < 0:
                 row = self._add(line, number, session)
+            own.add(row)
             source.lines.append(row)
             session.shows += [n for n in self._state.lines[row].entries if n not in session.shows]
         source.cursor, source.parser = cursor, parser
@@ -248,6 +249,13 @@ class ReferenceWriter(ReferenceView):
             held.superseded = True
         self._state.sources.append(_Source(file, host, session))
         return self._state.sources[-1]
+
+
+def _equal(held: Line, line: Line) -> bool:
+    """Whether a line is stored once for both; a half-written one never is."""
+    partial = LineFlag.PENDING | LineFlag.CONTINUES
+    same = held.data == line.data and held.flags & partial == line.flags & partial
+    return bool(line.data) and same and not line.flags & LineFlag.PENDING
 
 
 class ReferenceStore:

@@ -7,25 +7,23 @@ the store commits the pages underneath.
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import h5py
 import numpy as np
-import orjson
 
-from recollect.records import Cursor, Line, SessionFacts, SourceFile, line_key
+from recollect.records import Cursor, Line, LineFlag, SessionFacts, SourceFile, SourceFlag, line_key
 from recollect.store.base import Array, Source, Taken
 from recollect.store.forms import TextForm, as_bytes
-from recollect.store.layout import TABLES
+from recollect.store.layout import ROWS_PER_CHUNK, TABLES
 from recollect.store.pack import TOKENS, Counted, Pack, Parcel, columns_of
 from recollect.store.pager import Header
 from recollect.store.read import (
-    SOURCE_SUPERSEDED,
-    SOURCE_UNTERMINATED,
-    SOURCE_WAITING,
     Hdf5View,
     RowSource,
     session_key,
@@ -33,16 +31,23 @@ from recollect.store.read import (
 )
 
 _PACK_BYTES = 8 << 20  # of lines before they become rows
+_PARTIAL = LineFlag.PENDING | LineFlag.CONTINUES
 _FACT_NAMES = ("project", "cwd", "branch", "slug", "model", "version", "parent", "root")
 
 
-@dataclass(slots=True)
 class _Chain:
-    """An owner's intervals of rows, oldest first, and which of them are new or changed."""
+    """An owner's intervals of rows, oldest first, and which of them are new or changed.
 
-    intervals: list[list[int]]  # [first, count]
-    rows: list[int]  # the row each has in its table; -1 not written yet
-    changed: set[int] = field(default_factory=set)
+    No row is in two intervals, so the intervals sorted by their first row answer what the chain holds.
+    """
+
+    __slots__ = ("_sorted", "changed", "intervals", "rows")
+
+    def __init__(self, intervals: list[list[int]], rows: list[int]) -> None:
+        self.intervals = intervals  # [first, count]
+        self.rows = rows  # the row each has in its table; -1 not written yet
+        self.changed: set[int] = set()
+        self._sorted = sorted((first, n) for n, (first, _) in enumerate(intervals))
 
     def add(self, first: int, count: int) -> None:
         if not count:
@@ -50,6 +55,7 @@ class _Chain:
         if self.intervals and sum(self.intervals[-1]) == first:
             self.intervals[-1][1] += count
         else:
+            bisect.insort(self._sorted, (first, len(self.intervals)))
             self.intervals.append([first, count])
             self.rows.append(-1)
         self.changed.add(len(self.intervals) - 1)
@@ -60,20 +66,23 @@ class _Chain:
         self.changed.add(len(self.intervals) - 1)
 
     def holds(self, row: int) -> bool:
-        return any(first <= row < first + count for first, count in self.intervals)
+        return not self.missing(row, 1)
 
     def missing(self, first: int, count: int) -> list[tuple[int, int]]:
         """Those parts of an interval that the chain does not hold yet."""
-        parts = [(first, first + count)]
-        for have, length in self.intervals:
-            end = have + length
-            parts = [
-                (low, high)
-                for start, stop in parts
-                for low, high in ((start, min(stop, have)), (max(start, end), stop))
-                if low < high
-            ]
-        return [(low, high - low) for low, high in parts]
+        parts: list[tuple[int, int]] = []
+        stop = first + count
+        at = bisect.bisect_right(self._sorted, (first, len(self.intervals)))
+        while at and not self.intervals[self._sorted[at - 1][1]][1]:
+            at -= 1  # an emptied interval hides none that begins before it
+        for position in range(max(at - 1, 0), len(self._sorted)):
+            have, n = self._sorted[position]
+            if have >= stop:
+                break
+            if have > first:
+                parts.append((first, have - first))
+            first = max(first, have + self.intervals[n][1])
+        return [*parts, (first, stop - first)] if first < stop else parts
 
 
 @dataclass(slots=True)
@@ -137,9 +146,16 @@ class Hdf5Writer(Hdf5View):
         )
 
     def has_source(self, host: str, path: str) -> bool:
-        return source_key(host, path) in self._last_seen
+        key = source_key(host, path)
+        return key in self._source_rows or key in self._last_seen
 
     def is_current(self, host: str, path: str, seen: Cursor) -> bool:
+        held = self._source_rows.get(source_key(host, path))
+        if held is not None:
+            seen_last = held.cursor
+            return (seen_last.size, seen_last.mtime_ns, seen_last.ctime_ns, seen_last.inode) == (
+                seen.size, seen.mtime_ns, seen.ctime_ns, seen.inode
+            )  # fmt: skip
         stored = self._last_seen.get(source_key(host, path))
         return stored == (seen.size, seen.mtime_ns, seen.ctime_ns, seen.inode)
 
@@ -213,36 +229,58 @@ class Hdf5Writer(Hdf5View):
     def _known_rows(
         self, source: _SourceRow, lines: Sequence[Line], digests: Sequence[bytes]
     ) -> list[int]:
-        """For each line the row of an equal one that is not of this very source, or -1."""
-        heads = np.frombuffer(b"".join(digests), "<u8")[::2]
-        stored: dict[int, list[int]] = {}
-        for n, row in self._keys.find(heads):
-            stored.setdefault(n, []).append(row)
+        """For each line the row of an equal one that is not of this very source, or -1.
+
+        Half-written lines are on their own: they will be replaced, and have no entries.
+        """
+        stored = self._stored_rows(lines, digests)
         rows = [-1] * len(lines)
+        chosen: set[int] = set()
         if stored or not self._packed.keys().isdisjoint(digests):
             for n, digest in enumerate(digests):
-                candidates = [r for r in stored.get(n, ()) if self._same_line(r, digest)]
-                if digest in self._packed:
-                    candidates += [self._packed[digest], *self._repeats.get(digest, ())]
+                candidates = stored.get(n, [])
+                if digest in self._packed and not lines[n].flags & _PARTIAL:
+                    candidates = [*candidates, self._packed[digest], *self._repeats.get(digest, ())]
                 if candidates and lines[n].data:
-                    rows[n] = self._choose(source, candidates)
+                    rows[n] = self._choose(source, candidates, chosen)
+                    chosen.add(rows[n])
         fresh = self._line_rows
-        for digest, row in zip(digests, rows, strict=True):
+        for line, digest, row in zip(lines, digests, rows, strict=True):
             if row < 0:
-                if self._packed.setdefault(digest, fresh) != fresh:
+                if not line.flags & _PARTIAL and self._packed.setdefault(digest, fresh) != fresh:
                     self._repeats.setdefault(digest, []).append(fresh)
                 fresh += 1
         return rows
 
-    def _same_line(self, row: int, digest: bytes) -> bool:
-        return self.table("lines").one("key_b", row) == int.from_bytes(digest[8:], "little")
+    def _stored_rows(self, lines: Sequence[Line], digests: Sequence[bytes]) -> dict[int, list[int]]:
+        """For each line the rows in the table that are equal to it, as far as there are any."""
+        found = self._keys.find(np.frombuffer(b"".join(digests), "<u8")[::2])
+        rows = np.array([row for _, row in found], np.int64)
+        rests, flags = self._cells("lines", "key_b", rows), self._cells("lines", "flags", rows)
+        equal: dict[int, list[int]] = {}
+        for (n, row), rest, flag in zip(found, rests, flags, strict=True):
+            whole = not lines[n].flags & LineFlag.PENDING and lines[n].flags & _PARTIAL == flag & _PARTIAL
+            if whole and rest == int.from_bytes(digests[n][8:], "little"):
+                equal.setdefault(n, []).append(row)
+        return equal
 
-    def _choose(self, source: _SourceRow, candidates: Iterable[int]) -> int:
+    def _cells(self, table: str, column: str, rows: Array) -> list[int]:
+        """Single cells of a column, at the price of one read a chunk."""
+        cells = np.zeros(len(rows), TABLES[table][column])
+        for chunk in np.unique(rows // ROWS_PER_CHUNK).tolist():
+            inside = rows // ROWS_PER_CHUNK == chunk
+            start = chunk * ROWS_PER_CHUNK
+            stop = min(start + ROWS_PER_CHUNK, self.table(table).rows)
+            cells[inside] = self.table(table).read(column, start, stop)[rows[inside] - start]
+        values: list[int] = cells.tolist()
+        return values
+
+    def _choose(self, source: _SourceRow, candidates: Sequence[int], taken: set[int]) -> int:
         """Of equal lines, never one of the source's own, the next one behind the last that was chosen.
 
         So a copied run maps to the run it was copied from, line for line, repetitions too.
         """
-        others = [row for row in candidates if not source.chain.holds(row)]
+        others = [row for row in candidates if row not in taken and not source.chain.holds(row)]
         chosen = next((row for row in others if row >= source.expected), others[0] if others else -1)
         source.expected = chosen + 1 if chosen >= 0 else source.expected
         return chosen
@@ -484,10 +522,11 @@ class Hdf5Writer(Hdf5View):
         cells = []
         for source in rows:
             cursor = source.cursor
-            source.state_place = self._put_text(orjson.dumps(cursor.state).decode())
-            flags = 0 if cursor.terminated else SOURCE_UNTERMINATED
-            flags |= SOURCE_SUPERSEDED if source.superseded else 0
-            flags |= SOURCE_WAITING if cursor.waiting else 0
+            # ASCII, because a title may hold a lone surrogate and this must be readable as any JSON.
+            source.state_place = self._put_text(json.dumps(cursor.state, separators=(",", ":")))
+            flags: int = 0 if cursor.terminated else SourceFlag.UNTERMINATED
+            flags |= SourceFlag.SUPERSEDED if source.superseded else 0
+            flags |= SourceFlag.WAITING if cursor.waiting else 0
             cells.append({
                 "key": source_key(source.host, source.file.path),
                 "path_at": source.path_place[0], "path_length": source.path_place[1],

@@ -1,0 +1,3 @@
+"""Text to vectors. `base` says what an embedder is; `static` is the one inside the wheel."""
+
+from __future__ import annotations

@@ -1,0 +1,187 @@
+"""The embedder inside the wheel: a table of word-piece vectors, numpy, and nothing to download.
+
+A text's vector is the sum of its pieces' rows, scaled to length one; word order plays no part. The
+rows were distilled from all-MiniLM-L6-v2 and trained further (see `training/`). They are kept as
+int8 with one scale a row and turned into floats only as they are summed.
+
+Surprising: the time goes into finding words, not into arithmetic. So a text is cut into runs of word
+characters, each distinct run is looked up once, and what a run means (`parseHTTPHeader_v2`: parse,
+http, header, v, 2, and their pieces) is remembered in a bounded memo.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.index.embed.base import Idf, Vectors
+
+TABLE = Path(__file__).with_name("static-256.npz")
+
+MEMO_RUNS_MAX = 1 << 16  # then the memo starts afresh
+RUN_CHARS_MAX = 128  # what follows in a run is not read: such runs are keys, hashes, base64
+RUN_PIECES_MAX = 24
+PIECE_CHARS_MAX = 20
+BLOCK_ROWS = 4096  # rows turned into floats at a time: 4 MB
+
+
+class StaticEmbedder:
+    """Word-piece vectors, summed per text. Threads may share one: the memo is all that changes."""
+
+    name = "recollect-static"
+
+    def __init__(
+        self, vocabulary: Sequence[str], table: NDArray[np.int8], scales: NDArray[np.float32], revision: str
+    ) -> None:
+        assert len(vocabulary) == table.shape[0] == scales.shape[0]
+        self.revision = revision
+        self.dims: int = table.shape[1]
+        self._table = table
+        self._scales = scales
+        self._row_of = {piece: row for row, piece in enumerate(vocabulary)}
+        self._memo: dict[str, tuple[int, ...]] = {}
+
+    @staticmethod
+    def load(path: Path = TABLE) -> StaticEmbedder:
+        """The table that ships, or another file that `training/train.py` wrote. Read once a process."""
+        return _load(path)
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One unit row per text, zeros where it has no words; the same bits alone and in any batch."""
+        sums = np.zeros((len(texts), self.dims), dtype=np.float32)
+        rows: list[int] = []
+        weights: list[float] = []
+        starts: list[int] = []
+        owners: list[int] = []
+        for owner, text in enumerate(texts):
+            own_rows, own_weights = self._weighted_rows(text)
+            if len(own_rows) > BLOCK_ROWS:
+                sums[owner] = self._sum_of_many(own_rows, own_weights)
+            elif own_rows:
+                owners.append(owner)
+                starts.append(len(rows))
+                rows += own_rows
+                weights += own_weights
+            if len(rows) >= BLOCK_ROWS:
+                sums[owners] = self._sums(rows, weights, starts)
+                rows, weights, starts, owners = [], [], [], []
+        if rows:
+            sums[owners] = self._sums(rows, weights, starts)
+        return _unit(sums)
+
+    def encode_query(self, text: str, idf: Idf | None = None) -> Vectors:
+        """The vector to search with; given `idf`, a word counts by the root of its rarity."""
+        if idf is None:
+            rows, weights = self._weighted_rows(text)
+        else:
+            rows, weights = [], []
+            for word, count in Counter(words(text)).items():
+                found = self._rows_of_word(word)
+                rows += found
+                weights += [count * max(idf(word), 0.0) ** 0.5] * len(found)
+        vector: Vectors = _unit(self._sum_of_many(rows, weights)[None])[0]
+        return vector
+
+    def rows(self, text: str) -> list[int]:
+        """The table's rows that a text is made of, repeats included: what training sees of it."""
+        rows, weights = self._weighted_rows(text)
+        return [row for row, weight in zip(rows, weights, strict=True) for _ in range(int(weight))]
+
+    def _weighted_rows(self, text: str) -> tuple[list[int], list[float]]:
+        rows: list[int] = []
+        weights: list[float] = []
+        memo = self._memo
+        for run, count in Counter(_runs(text)).items():
+            found = memo.get(run)
+            if found is None:
+                found = self._learn(run)
+            rows += found
+            weights += [count] * len(found)
+        return rows, weights
+
+    def _learn(self, run: str) -> tuple[int, ...]:
+        found = tuple(row for word in _words_of_run(run) for row in self._rows_of_word(word))[:RUN_PIECES_MAX]
+        if len(run) <= RUN_CHARS_MAX:
+            if len(self._memo) >= MEMO_RUNS_MAX:
+                self._memo.clear()
+            self._memo[run] = found
+        return found
+
+    def _rows_of_word(self, word: str) -> list[int]:
+        """The longest known piece, the longest that continues it, and so on; unknown letters are left out."""
+        if (whole := self._row_of.get(word)) is not None:
+            return [whole]
+        rows: list[int] = []
+        start = 0
+        while start < len(word):
+            mark = "##" if start else ""
+            for end in range(min(len(word), start + PIECE_CHARS_MAX), start, -1):
+                if (row := self._row_of.get(mark + word[start:end])) is not None:
+                    rows.append(row)
+                    start = end
+                    break
+            else:
+                start += 1
+        return rows
+
+    def _sums(self, rows: Sequence[int], weights: Sequence[float], starts: Sequence[int]) -> Vectors:
+        """The weighted sum of each stretch of rows, one row after the other: no batch changes a last bit."""
+        index = np.array(rows, dtype=np.intp)
+        scales = self._scales[index] * np.array(weights, dtype=np.float32)
+        sums: Vectors = np.add.reduceat(self._table[index] * scales[:, None], starts, axis=0)
+        return sums
+
+    def _sum_of_many(self, rows: Sequence[int], weights: Sequence[float]) -> Vectors:
+        """One sum, however many rows: a megabyte of text makes no more than a block of floats at a time."""
+        total = np.zeros(self.dims, dtype=np.float32)
+        for at in range(0, len(rows), BLOCK_ROWS):
+            total += self._sums(rows[at : at + BLOCK_ROWS], weights[at : at + BLOCK_ROWS], [0])[0]
+        return total
+
+
+def words(text: str) -> Iterator[str]:
+    """The lower-case words of a text, identifiers taken apart: what `idf` is asked about."""
+    for run in _runs(text):
+        yield from _words_of_run(run)
+
+
+# A run is what an identifier is made of; a CJK character is a word by itself, as in the vocabulary.
+_CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_ASCII_RUN = re.compile(r"[A-Za-z0-9_]+")
+_RUN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_WORD = re.compile(
+    r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"  # HTTP | Header, parse | 2
+    r"|[^\W\d_A-Za-z]+|\d+"  # other scripts, which carry no camelCase worth splitting
+)
+
+
+def _runs(text: str) -> list[str]:
+    return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
+
+
+def _words_of_run(run: str) -> list[str]:
+    run = run[:RUN_CHARS_MAX]
+    if run.isascii():
+        return [word.lower() for word in _WORD.findall(run)]
+    # The vocabulary knows no accents, and a combining mark would cut a word in two.
+    plain = "".join(mark for mark in unicodedata.normalize("NFD", run) if unicodedata.category(mark) != "Mn")
+    return [word.lower() for word in _WORD.findall(plain[: 2 * RUN_CHARS_MAX])]
+
+
+def _unit(sums: Vectors) -> Vectors:
+    lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
+    return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+
+
+@cache
+def _load(path: Path) -> StaticEmbedder:
+    with np.load(path, allow_pickle=False) as data:
+        vocabulary = data["vocabulary"].tobytes().decode().split("\n")
+        return StaticEmbedder(vocabulary, data["table"], data["scales"], str(data["revision"]))
