@@ -45,28 +45,28 @@ def checkpoint(store: Path) -> None:
 
 def export_raw(store: Path, session: str, target: Path) -> bytes:
     """The source file of a session as the store gives it back."""
-    command(store, "export", session, "--to", "raw", "-o", str(target))
+    command(store, "export", session, "--to", "raw", "-o", str(target), "--force")
     return target.read_bytes()
 
 
 def source_bytes(summary: dict[str, Any]) -> int | None:
     """Bytes of all sources the sweep looked at, None when the summary does not say."""
-    return _number(summary, "bytes_source", "source_bytes", "bytes_total")
+    return _number(summary, "bytes_source")
 
 
 def parsed_bytes(summary: dict[str, Any]) -> int | None:
     """Bytes the sweep had to parse."""
-    return _number(summary, "bytes_parsed", "parsed_bytes", "bytes_new")
+    return _number(summary, "bytes_parsed")
 
 
 def source_count(summary: dict[str, Any]) -> int | None:
     """Sources the sweep looked at."""
-    return _number(summary, "sources", "sources_total")
+    return _number(summary, "sources")
 
 
 def entry_count(store: Path) -> int:
     """Entries in the whole store."""
-    count = _number(json.loads(command(store, "status", "--json").stdout), "entries", "entries_total")
+    count = _number(json.loads(command(store, "status", "--json").stdout), "entries")
     if count is None:
         raise RuntimeError("`status --json` names no number of entries: adapt product.entry_count")
     return count

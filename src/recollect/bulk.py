@@ -32,6 +32,8 @@ WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
 PARCEL_BYTES = 6 << 20
 FILE_BYTES_MAX = 24 << 20  # a larger file is streamed by the writer's own process
 
+_NEW_PROCESS_GROUP = 0x200  # of Windows
+
 _Task = tuple[str, list[tuple[str, SourceFile, int]]]  # host, (agent, file, size)
 
 
@@ -131,7 +133,7 @@ class _Pool:
                 pickle.dump(task, process.stdin, protocol=5)
                 process.stdin.flush()
                 result = pickle.load(process.stdout)
-            except (OSError, EOFError, pickle.PickleError) as error:
+            except Exception as error:  # whatever it is, somebody waits for this result
                 result = RuntimeError(f"a worker process ended early ({process.poll()})")
                 result.__cause__ = error
             with self._ready:
@@ -142,9 +144,12 @@ class _Pool:
 def _start() -> subprocess.Popen[bytes]:
     package = str(Path(__file__).resolve().parent.parent)
     program = f"import sys; sys.path.insert(0, {package!r}); from recollect.bulk import main; main()"
+    # Out of the terminal's group: Ctrl-C is for us to handle, and we end the workers.
+    posix = os.name == "posix"
     return subprocess.Popen(
-        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1 << 20
-    )
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1 << 20,
+        process_group=0 if posix else None, creationflags=0 if posix else _NEW_PROCESS_GROUP,
+    )  # fmt: skip
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ CHUNK_BYTES = 4 << 20
 PIECE_BYTES = 64 << 20  # the longest line that is parsed; what is longer is kept in pieces
 UNPACKED_RATIO_MAX = 1000  # logs shrink 5 to 50 times; a bomb shrinks 30,000 times
 UNPACKED_FREE_BYTES = 64 << 20  # below this no ratio is suspicious
+_PACKED_STEP_BYTES = 512  # of zstd at a time: even of a bomb that makes no more than 16 MiB
 
 
 def open_source(path: str | Path) -> BinaryIO:
@@ -31,13 +32,13 @@ def open_source(path: str | Path) -> BinaryIO:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        fd = os.open(path, flags)
+        file = open(path, "rb", buffering=0, opener=lambda name, _: os.open(name, flags))  # noqa: SIM115
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
         raise SourceError(f"{path}: not a regular file")
-    return os.fdopen(fd, "rb", buffering=0)
+    return file
 
 
 def chunks(file: BinaryIO, *, compressed: bool, start: int = 0) -> Iterator[bytes]:
@@ -63,24 +64,40 @@ def _unpacked(file: BinaryIO) -> Iterator[bytes]:
     size = os.fstat(file.fileno()).st_size
     limit = max(UNPACKED_FREE_BYTES, size * UNPACKED_RATIO_MAX)
     total = 0
-    # The frame's own claim of its size is not believed; what comes out is counted.
-    with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
-        file, read_across_frames=True, closefd=False
-    ) as reader:
-        while True:
-            try:
-                chunk = reader.read(CHUNK_BYTES)
-            except zstandard.ZstdError as error:
-                raise SourceError(f"{file.name}: not readable as zstd: {error}") from error
-            if not chunk:
-                return
-            total += len(chunk)
-            if total > limit:
-                raise SourceError(
-                    f"{file.name}: unpacks to more than {limit >> 20} MiB from {size} bytes",
-                    hint="this does not look like a log; nothing of it was taken",
-                )
-            yield chunk
+    ready = bytearray()
+    for piece in _frames(file):
+        # The frame's own claim of its size is not believed; what comes out is counted.
+        total += len(piece)
+        if total > limit:
+            raise SourceError(
+                f"{file.name}: unpacks to more than {limit >> 20} MiB from {size} bytes",
+                hint="this does not look like a log; nothing of it was taken",
+            )
+        ready += piece
+        if len(ready) >= CHUNK_BYTES:
+            yield bytes(ready)
+            ready.clear()
+    if ready:
+        yield bytes(ready)
+
+
+def _frames(file: BinaryIO) -> Iterator[bytes]:
+    """What the zstd frames of a file hold, in pieces; a frame that is not whole is an error."""
+    decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 27)
+    frame = None
+    while packed := file.read(CHUNK_BYTES):
+        for start in range(0, len(packed), _PACKED_STEP_BYTES):
+            rest = packed[start : start + _PACKED_STEP_BYTES]
+            while rest:
+                frame = frame or decompressor.decompressobj()
+                try:
+                    yield frame.decompress(rest)
+                except zstandard.ZstdError as error:
+                    raise SourceError(f"{file.name}: not readable as zstd: {error}") from error
+                rest = frame.unused_data if frame.eof else b""
+                frame = None if frame.eof else frame
+    if frame is not None:
+        raise SourceError(f"{file.name}: its last zstd frame is cut short", hint="nothing of it was taken")
 
 
 def batches(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:

@@ -6,16 +6,20 @@ leaves out what cannot be read, it builds everything else anew.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 
-from recollect.adapters import Adapter, Parser, adapter_of
+from recollect.adapters import ADAPTERS, Adapter, Parser, adapter_of
 from recollect.ingest import Progress, parse_line
+from recollect.reader import BadLine, decode
 from recollect.records import Line, LineFlag, Role, SessionFacts, SourceFile
 from recollect.store.base import Source, StoredLine, View, Writer
 
 _LINES_AT_ONCE = 4096
+_HEAD_LINES = 8
 
 
 @dataclass(slots=True)
@@ -41,7 +45,7 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         restart = (source.host, source.file.path) in seen
         seen.add((source.host, source.file.path))
         blank = SessionFacts(source.file.agent, source.session)
-        _source(old, writer, source, facts or blank, adapter_of(source.file.agent), restart, report)
+        _source(old, writer, source, facts or blank, _adapter(old, source), restart, report)
     writer.commit()
     return report
 
@@ -51,13 +55,17 @@ def _source(
     restart: bool, report: ReparseReport,
 ) -> None:  # fmt: skip
     # A subagent's parent comes from its folder, which only its first reading saw.
-    file = replace(source.file, parent="" if source.file.role == Role.MAIN else before.parent)
+    parent = "" if source.file.role == Role.MAIN else before.parent
+    file = replace(source.file, agent=adapter.name, parent=parent)
     parser = adapter.parser(file, {})
     lines = old.lines(source)
     while True:
         batch = [_derive(parser, file, stored) for stored in itertools.islice(lines, _LINES_AT_ONCE)]
         known = parser.facts
-        facts = replace(known, id=source.session, project=known.project or before.project)
+        stem = PurePath(file.path).stem
+        facts = replace(
+            known, id=source.session or known.id or stem, project=known.project or before.project
+        )
         done = len(batch) < _LINES_AT_ONCE
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
@@ -73,6 +81,18 @@ def _source(
                 report.unknown_types[line.parsed.type] += 1
         if done:
             return
+
+
+def _adapter(old: View, source: Source) -> Adapter:
+    """By the agent's name; where a repair could not read that, by what the first lines look like."""
+    if source.file.agent:
+        return adapter_of(source.file.agent)
+    head = []
+    for line in itertools.islice(old.lines(source), _HEAD_LINES):
+        with contextlib.suppress(BadLine):
+            head.append(decode(line.data)[0])
+    path = PurePath(source.file.path)
+    return next((a for a in ADAPTERS if a.recognise(path, head) is not None), adapter_of(""))
 
 
 def _derive(parser: Parser, file: SourceFile, stored: StoredLine) -> Line:

@@ -111,6 +111,7 @@ def report_object(report: Report) -> dict[str, Any]:
         "unchanged": report.unchanged,
         "changed": report.changed,
         "restarted": report.restarted,
+        "bytes_source": report.bytes_source,
         "bytes_parsed": report.bytes_parsed,
         "lines": report.lines,
         "taken": report.taken,

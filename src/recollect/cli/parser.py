@@ -55,7 +55,7 @@ def build_parser() -> Parser:
     parser.set_defaults(module="recollect.cli.parser", function="print_help")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for add in (
-        _ingest, _status, _sessions, _show, _tail, _usage, _export, _inspect, _convert, _check, _reparse,
+        _start, _ingest, _status, _sessions, _show, _tail, _usage, _export, _inspect, _convert, _check, _reparse,
         _compact, _snapshot,
     ):  # fmt: skip
         add(commands)
@@ -69,6 +69,16 @@ def print_help(args: argparse.Namespace, screen: object) -> int:
 
 
 _EXAMPLES = ("recollect ingest", "recollect sessions", "recollect tail 3f2a9c01")
+
+
+def _start(commands: Any) -> None:
+    _command(
+        commands, "start", "the first look: this machine's logs, or a sample where there are none",
+        "Takes in whatever Claude Code and Codex have written on this machine and says what is now "
+        "safe. Where they have written nothing, it shows itself on two invented conversations, in "
+        "sample.h5 in the current folder.",
+        ("recollect start",),
+    )  # fmt: skip
 
 
 def _ingest(commands: Any) -> None:

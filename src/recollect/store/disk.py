@@ -65,7 +65,7 @@ class Disk:
         os.replace(source, target)
 
     def unlink(self, path: Path) -> None:
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(path)
 
     def make_folder(self, folder: Path) -> None:

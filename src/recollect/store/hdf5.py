@@ -331,10 +331,10 @@ def _told(path: Path, pager: Pager) -> Iterator[None]:
 
 def create_file(path: Path, disk: Disk) -> None:
     """Make a new, empty store. It appears under its name whole, or not at all."""
-    disk.make_folder(path.parent)
     temporary = _temporary(path)
     header = Header(store_id=secrets.token_bytes(16), created_ms=time.time_ns() // 1_000_000)
     try:
+        disk.make_folder(path.parent)
         _make(temporary, disk, header)
         # Another process may have made the same store meanwhile; theirs is as good.
         with contextlib.suppress(FileExistsError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -241,7 +241,7 @@ class Hdf5View:
         for n in range(stop - start):
             cell = {c: values[n] for c, values in columns.items()}
             session = self._session_id(cell["session"])
-            state = self.text_stream.read(cell["state_at"], cell["state_at"] + cell["state_length"])
+            state = json.loads(self.text(cell["state_at"], cell["state_length"]) or "{}")
             yield RowSource(
                 file=SourceFile(
                     agent=self.name(cell["agent"]), path=self.text(cell["path_at"], cell["path_length"]),
@@ -252,7 +252,7 @@ class Hdf5View:
                     offset=cell["offset"], size=cell["size"], mtime_ns=cell["mtime"], ctime_ns=cell["ctime"],
                     inode=cell["inode"], window=cell["window"],
                     terminated=not cell["flags"] & SourceFlag.UNTERMINATED,
-                    waiting=bool(cell["flags"] & SourceFlag.WAITING), state=json.loads(state or b"{}"),
+                    waiting=bool(cell["flags"] & SourceFlag.WAITING), state=state,
                 ),
                 session=session, lines=cell["lines"], parser=cell["parser"],
                 superseded=bool(cell["flags"] & SourceFlag.SUPERSEDED), row=start + n,
@@ -322,7 +322,10 @@ class Hdf5View:
 
 
 class Salvage(Hdf5View):
-    """A view of a damaged store that leaves out what cannot be read and says what that was."""
+    """A view of a damaged store that leaves out what cannot be read and says what that was.
+
+    A source whose name is unreadable gets another one: its lines are what matters.
+    """
 
     def __init__(self, file: h5py.File, header: Header) -> None:
         super().__init__(file, header)
@@ -333,8 +336,20 @@ class Salvage(Hdf5View):
         return [s for row in range(self.table("sessions").rows) if (s := self._try(self.session_at, row))]
 
     def sources(self, session: Session | None = None) -> list[Source]:
-        found = [self._try(self.source_at, row) for row in range(self.table("sources").rows)]
+        found = [self._try(self._named_source, row) for row in range(self.table("sources").rows)]
         return [source for source in found if source is not None]
+
+    def text(self, at: int, length: int) -> str:
+        try:
+            return super().text(at, length)
+        except Damaged as error:
+            self._lose(f"a name or title: {error}")
+            return ""
+
+    def _named_source(self, row: int) -> RowSource:
+        source = self.source_at(row)
+        path = source.file.path or f"recovered/source-{row}.jsonl"
+        return replace(source, file=replace(source.file, path=path))
 
     def lines(self, source: Source) -> Iterator[StoredLine]:
         assert isinstance(source, RowSource)
@@ -356,7 +371,7 @@ class Salvage(Hdf5View):
             return None
 
     def _lose(self, what: str) -> None:
-        if len(self.lost) < _LOST_NAMED:
+        if len(self.lost) < _LOST_NAMED and what not in self.lost:
             self.lost.append(what)
 
 

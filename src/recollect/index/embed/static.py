@@ -1,7 +1,7 @@
 """The embedder inside the wheel: a table of word-piece vectors, numpy, and nothing to download.
 
-A text's vector is the sum of its pieces' rows, scaled to length one; word order plays no part. The
-rows were distilled from all-MiniLM-L6-v2 and trained further (see `training/`). They are kept as
+A text's vector is the sum of its pieces' rows, each by the root of how often it occurs, scaled to
+length one; word order plays no part. The rows were distilled from all-MiniLM-L6-v2 and trained further (see `training/`). They are kept as
 int8 with one scale a row and turned into floats only as they are summed.
 
 Surprising: the time goes into finding words, not into arithmetic. So a text is cut into runs of word
@@ -85,14 +85,13 @@ class StaticEmbedder:
             for word, count in Counter(words(text)).items():
                 found = self._rows_of_word(word)
                 rows += found
-                weights += [count * max(idf(word), 0.0) ** 0.5] * len(found)
+                weights += [(count * max(idf(word), 0.0)) ** 0.5] * len(found)
         vector: Vectors = _unit(self._sum_of_many(rows, weights)[None])[0]
         return vector
 
     def rows(self, text: str) -> list[int]:
         """The table's rows that a text is made of, repeats included: what training sees of it."""
-        rows, weights = self._weighted_rows(text)
-        return [row for row, weight in zip(rows, weights, strict=True) for _ in range(int(weight))]
+        return [row for word in words(text) for row in self._rows_of_word(word)]
 
     def _weighted_rows(self, text: str) -> tuple[list[int], list[float]]:
         rows: list[int] = []
@@ -103,7 +102,7 @@ class StaticEmbedder:
             if found is None:
                 found = self._learn(run)
             rows += found
-            weights += [count] * len(found)
+            weights += [count**0.5] * len(found)
         return rows, weights
 
     def _learn(self, run: str) -> tuple[int, ...]:

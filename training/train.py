@@ -1,0 +1,189 @@
+"""Make the table that ships: distil all-MiniLM-L6-v2, train the table on pairs, average, quantise.
+
+    python training/train.py distil  MODEL_FOLDER WORK          # 1 minute of two cores
+    python training/train.py arrays  WORK                       # pairs.jsonl to numbers, with the encoder's own words
+    python training/train.py train   WORK [--out FILE]          # a minute on a GPU, some ten on two cores
+    python training/train.py pack    WORK TABLE.npy FILE.npz
+
+WORK holds `pairs.jsonl` from collect.py and receives everything else. `train` needs torch and numpy
+alone, so that it runs on a machine with nothing else; the others need what requirements.txt names.
+
+Surprising: words are cut by the encoder that ships, not by the model's tokenizer. What training sees
+of a text is exactly what searching will see of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+SEED = 20261115
+MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+ROWS_MAX = 160  # distinct rows of a document that training looks at
+
+
+def distil(model: Path, work: Path) -> None:
+    """The model's own vocabulary through the model, PCA to 256 dimensions, Zipf weights."""
+    from model2vec.distill import distill
+
+    digest = hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()
+    if digest != MODEL_SHA256:
+        raise SystemExit(f"{model}: not the weights this table is made from ({digest})")
+    static = distill(str(model), pca_dims=256)
+    static.save_pretrained(str(work / "untrained"))
+    pieces = json.loads((work / "untrained/tokenizer.json").read_text())["model"]["vocab"]
+    (work / "vocabulary.txt").write_text("\n".join(sorted(pieces, key=pieces.__getitem__)))
+    np.save(work / "untrained.npy", static.embedding.astype(np.float16))
+    pack(work, work / "untrained.npy", work / "untrained.npz")
+
+
+def arrays(work: Path) -> None:
+    """Pairs as rows of the table: flat arrays, which travel well and need no tokenizer to train on."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+    from recollect.index.embed.static import StaticEmbedder
+
+    encoder = StaticEmbedder.load(work / "untrained.npz")
+    kinds: dict[str, int] = {}
+    kind_of: list[int] = []
+    flat: list[np.ndarray] = []
+    counts: list[np.ndarray] = []
+    lengths: list[int] = []
+    for line in (work / "pairs.jsonl").open():
+        source, *texts = json.loads(line)
+        both = [np.unique(np.array(encoder.rows(text), dtype=np.int64), return_counts=True) for text in texts]
+        if min(len(rows) for rows, _ in both) < 2 and not source.endswith("gloss-word") or not len(both[1][0]):
+            continue
+        kind_of.append(kinds.setdefault(source.split("/")[-1], len(kinds)))
+        for rows, times in both:
+            flat.append(rows[:ROWS_MAX].astype(np.uint16))
+            counts.append(np.minimum(times[:ROWS_MAX], 255).astype(np.uint8))
+            lengths.append(len(flat[-1]))
+    np.savez_compressed(
+        work / "pairs.npz",
+        rows=np.concatenate(flat),
+        counts=np.concatenate(counts),
+        lengths=np.array(lengths, dtype=np.uint16),
+        kinds=np.array(kind_of, dtype=np.uint8),
+        names=np.array(list(kinds)),
+    )
+    print(len(kind_of), "pairs", kinds)
+
+
+def train(work: Path, out: Path, options: argparse.Namespace) -> None:
+    """Queries and documents of a batch must find each other: InfoNCE both ways, the table alone is trained."""
+    import torch
+    import torch.nn.functional as nn
+
+    torch.manual_seed(SEED)
+    torch.use_deterministic_algorithms(False)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    start = torch.tensor(np.load(work / "untrained.npy").astype(np.float32), device=device)
+    start /= start.norm(dim=1).mean()
+    pairs = Pairs(work / "pairs.npz", device, options)
+    bag = torch.nn.EmbeddingBag.from_pretrained(start.clone(), freeze=False, mode="sum")
+    optimizer = torch.optim.Adam(bag.parameters(), lr=options.lr)
+    batches = pairs.batches(np.random.default_rng(SEED))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.lr, total_steps=len(batches), pct_start=0.1)
+    began = time.time()
+    losses: list[float] = []
+    for step, batch in enumerate(batches):
+        query, document = (nn.normalize(bag(*pairs.bags(2 * batch + side)[:2], per_sample_weights=pairs.bags(2 * batch + side)[2])) for side in (0, 1))
+        scores = query @ document.T / options.temperature
+        target = torch.arange(len(batch), device=device)
+        loss = (nn.cross_entropy(scores, target) + nn.cross_entropy(scores.T, target)) / 2
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        losses.append(float(loss.detach()))
+        if step % 200 == 199:
+            print(f"{step + 1}/{len(batches)} loss {np.mean(losses[-200:]):.4f} {time.time() - began:.0f} s", flush=True)
+    # Rows move on the scale of the untrained table, so the average needs no rescaling.
+    mixed = options.mix * bag.weight.detach() + (1 - options.mix) * start
+    np.save(out, mixed.cpu().numpy().astype(np.float16))
+
+
+class Pairs:
+    """The flat arrays on the device; text 2i is pair i's query and 2i + 1 its document."""
+
+    def __init__(self, path: Path, device: str, options: argparse.Namespace) -> None:
+        import torch
+
+        data = np.load(path)
+        self.lengths = data["lengths"].astype(np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.lengths)])
+        self.rows = torch.tensor(data["rows"].astype(np.int32), device=device)
+        # The encoder weighs a word by the root of its count.
+        self.weights = torch.tensor(np.sqrt(data["counts"].astype(np.float32)), device=device)
+        self.kinds, self.names = data["kinds"], list(data["names"])
+        self.device, self.options = device, options
+
+    def batches(self, rng: np.random.Generator) -> list[np.ndarray]:
+        """Epochs of shuffled batches; each holds one kind of pair, so that no kind is told by its looks."""
+        size, found = self.options.batch, []
+        caps = json.loads(self.options.caps)
+        for _ in range(self.options.epochs):
+            epoch = []
+            for kind, name in enumerate(self.names):
+                members = rng.permutation(np.flatnonzero(self.kinds == kind))
+                members = members[: int(len(members) * caps.get(str(name), 1.0))]
+                epoch += [members[at : at + size] for at in range(0, len(members) - size // 2, size)]
+            found += [epoch[i] for i in rng.permutation(len(epoch))]
+        return found
+
+    def bags(self, texts: np.ndarray):
+        """Rows, offsets and weights of some texts, as EmbeddingBag wants them."""
+        import torch
+
+        lengths = self.lengths[texts]
+        offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        at = np.repeat(self.starts[texts] - offsets, lengths) + np.arange(lengths.sum())
+        index = torch.tensor(at, device=self.device)
+        return self.rows[index], torch.tensor(offsets, device=self.device, dtype=torch.int32), self.weights[index]
+
+
+def pack(work: Path, table: Path, out: Path) -> None:
+    """Write a float table as the file that ships: int8 a row with its scale, the vocabulary, a revision.
+
+    The revision is a hash of what was written, so equal tables have equal names.
+    """
+    floats = np.load(table).astype(np.float32)
+    scales = np.maximum(np.abs(floats).max(axis=1), 1e-12).astype(np.float32) / np.float32(127)
+    rows = np.clip(np.rint(floats / scales[:, None]), -127, 127).astype(np.int8)
+    words = np.frombuffer((work / "vocabulary.txt").read_bytes(), dtype=np.uint8)
+    revision = hashlib.sha256(b"".join(part.tobytes() for part in (words, rows, scales))).hexdigest()[:12]
+    np.savez(out, vocabulary=words, table=rows, scales=scales, revision=np.array(revision))
+    print(out, revision)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", choices=["distil", "arrays", "train", "pack"])
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--lr", type=float, default=2e-3)
+    parser.add_argument("--temperature", type=float, default=0.05)
+    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--mix", type=float, default=0.7)
+    parser.add_argument("--caps", default="{}", help="share of a kind of pair that an epoch takes, as JSON")
+    options = parser.parse_args()
+    work = options.paths[1] if options.step == "distil" else options.paths[0]
+    if options.step == "distil":
+        distil(options.paths[0], work)
+    elif options.step == "arrays":
+        arrays(work)
+    elif options.step == "train":
+        train(work, options.out or work / "trained.npy", options)
+    else:
+        pack(work, options.paths[1], options.paths[2])
+
+
+if __name__ == "__main__":
+    main()
