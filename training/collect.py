@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import itertools
 import json
 import random
 import re
@@ -30,16 +31,20 @@ from multiprocessing import Pool
 from pathlib import Path
 
 SEED = 20261115
-FILES_MAX = 160  # a package, so that no giant outweighs the rest
-PAIRS_MAX = 2600  # a package and kind of pair
+FILES_MAX = 120  # a package, so that no giant outweighs the rest
+PAIRS_MAX = 1400  # a package and kind of pair
 CODE_CHARS_MAX = 1600
 HELD_OUT = {
     "astropy", "django", "flask", "matplotlib", "pylint", "pytest", "requests", "scikit-learn", "seaborn",
     "sphinx", "sympy", "xarray",
 }  # fmt: skip
 ALLOWED = re.compile(r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|HPND|0BSD|Zlib)\b", re.I)
-REFUSED = re.compile(r"GPL|MPL|Mozilla|EUPL|CeCILL|SSPL|BUSL|Elastic|Proprietary|Commons Clause|Non-?Commercial", re.I)
-VENDORED = re.compile(r"(^|/)_?(vendor|vendored|third_party|thirdparty|extern|externals|site-packages)(/|$)", re.I)
+REFUSED = re.compile(
+    r"GPL|MPL|Mozilla|EUPL|CeCILL|SSPL|BUSL|Elastic|Proprietary|Commons Clause|Non-?Commercial", re.I
+)
+VENDORED = re.compile(
+    r"(^|/)_?(vendor|vendored|third_party|thirdparty|extern|externals|site-packages)(/|$)", re.I
+)
 
 Pair = tuple[str, str, str]  # kind, query, document
 
@@ -125,8 +130,8 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.zip = zipfile.ZipFile(path) if path.suffix == ".whl" else None
-        self.tar = None if self.zip else tarfile.open(path)
-        self.names = sorted(self.zip.namelist() if self.zip else self.tar.getnames())
+        self.tar = None if self.zip else tarfile.open(path)  # noqa: SIM115
+        self.names = sorted(self.zip.namelist() if self.zip else (m.name for m in self.tar if m.isfile()))
 
     def read(self, name: str) -> str:
         data = self.zip.read(name) if self.zip else self.tar.extractfile(name).read()
@@ -145,7 +150,9 @@ class Archive:
         yield "README.rst", str(self.readme)
         chosen = [n for n in self.names if n.endswith(".py") and not VENDORED.search(n)]
         chosen.sort(key=lambda n: hashlib.md5(n.encode()).digest())
-        prose = [n for n in self.names if re.search(r"\.(rst|md)$|(changes|changelog|news)(\.txt)?$", n, re.I)]
+        prose = [
+            n for n in self.names if re.search(r"\.(rst|md)$|(changes|changelog|news)(\.txt)?$", n, re.I)
+        ]
         for name in chosen[:FILES_MAX] + [n for n in prose if not VENDORED.search(n)][:400]:
             text = self.read(name)
             if len(text) < 400_000:
@@ -154,7 +161,11 @@ class Archive:
 
 def stdlib_files(folder: Path) -> Iterator[tuple[str, str]]:
     for path in sorted(folder.rglob("*.py")):
-        if "site-packages" not in path.parts and "dist-packages" not in path.parts and path.stat().st_size < 400_000:
+        if (
+            "site-packages" not in path.parts
+            and "dist-packages" not in path.parts
+            and path.stat().st_size < 400_000
+        ):
             yield path.name, path.read_text(errors="replace")
 
 
@@ -174,12 +185,18 @@ def from_python(source: str, banned: frozenset[str]) -> Iterator[Pair]:
     yield from from_comments(source, lines)
 
 
-def from_function(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], banned: frozenset[str]) -> Iterator[Pair]:
+def from_function(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, lines: list[str], banned: frozenset[str]
+) -> Iterator[Pair]:
     doc = ast.get_docstring(node)
     body = node.body[1:] if doc else node.body
     if not body or node.name.startswith("__"):
         return
-    head = "\n".join(lines[node.lineno - 1 : node.body[0].lineno - 1]) if node.body[0].lineno > node.lineno else ""
+    head = (
+        "\n".join(lines[node.lineno - 1 : node.body[0].lineno - 1])
+        if node.body[0].lineno > node.lineno
+        else ""
+    )
     head = head or f"def {node.name}(...):"
     code = "\n".join(lines[body[0].lineno - 1 : node.end_lineno])[:CODE_CHARS_MAX]
     if len(code) < 40 or code_hash(node.name, code) in banned:
@@ -223,7 +240,12 @@ def from_comments(source: str, lines: list[str]) -> Iterator[Pair]:
             continue
         text = " ".join(block)
         code = []
-        while at < len(lines) and lines[at].strip() and not lines[at].lstrip().startswith("#") and len(code) < 12:
+        while (
+            at < len(lines)
+            and lines[at].strip()
+            and not lines[at].lstrip().startswith("#")
+            and len(code) < 12
+        ):
             code.append(lines[at])
             at += 1
         if len(code) >= 2 and len(block) <= 6 and english(text) and "license" not in text.lower():
@@ -264,18 +286,22 @@ def cosqa_hashes(evaldata: Path) -> frozenset[str]:
 
 
 def from_prose(name: str, text: str) -> Iterator[Pair]:
-    """A heading and what stands under it; a paragraph and the next; a change note and its neighbour heading."""
+    """A heading and what stands under it; a paragraph and the one after it."""
     text = text.replace("\r", "")
     text = re.sub(r"^(#+) +(.+)$", r"\2\n=====", text, flags=re.M)
     parts = re.split(r"^(.{4,120})\n[=\-~^\"'`*+#]{3,}\s*$", text, flags=re.M)
     for title, section in zip(parts[1::2], parts[2::2], strict=False):
-        paragraphs = [p.strip() for p in re.split(r"\n\s*\n", section) if english(p) and not p.lstrip().startswith((".. ", "|", "<"))]
+        paragraphs = [
+            p.strip()
+            for p in re.split(r"\n\s*\n", section)
+            if english(p) and not p.lstrip().startswith((".. ", "|", "<"))
+        ]
         if not paragraphs:
             continue
         title = title.strip(" #*`")
         if len(re.findall(r"[A-Za-z]{2,}", title)) >= 2:
             yield "title-text", title, paragraphs[0][:700]
-        for before, after in zip(paragraphs, paragraphs[1:], strict=False):
+        for before, after in itertools.pairwise(paragraphs):
             yield "next", before[:300], after[:500]
 
 
@@ -304,12 +330,16 @@ def aws(folder: Path) -> list[Pair]:
         for match in re.finditer(r"([^\n]+(?:\n[^\n]+)*?)::\s*\n\s*\n((?:[ \t]+[^\n]+\n?)+)", text):
             about, command = match[1].strip(" *"), re.sub(r"\\\s*\n\s*", " ", match[2]).strip()
             if command.startswith("aws ") and english(about):
-                about = re.sub(r"^The following (``[^`]+`` )?(command |example )?", "", re.sub(r"\s+", " ", about))
+                about = re.sub(
+                    r"^The following (``[^`]+`` )?(command |example )?", "", re.sub(r"\s+", " ", about)
+                )
                 pairs.append(("command", about, command[:600]))
         titles = re.findall(r"\*\*(?:Example \d+: )?(.+?)\*\*", text)
         commands = re.findall(r"^\s+(aws .+(?:\\\n.+)*)", text, flags=re.M)
         if len(titles) == len(commands):
-            pairs += [("command", t, re.sub(r"\\\s*\n\s*", " ", c)) for t, c in zip(titles, commands, strict=True)]
+            pairs += [
+                ("command", t, re.sub(r"\\\s*\n\s*", " ", c)) for t, c in zip(titles, commands, strict=True)
+            ]
     return pairs
 
 
@@ -329,7 +359,9 @@ def azure(folder: Path) -> list[Pair]:
 
 def fig(folder: Path) -> list[Pair]:
     script = Path(__file__).with_name("fig.mjs")
-    lines = subprocess.run(["node", str(script), str(folder)], capture_output=True, text=True, check=False).stdout
+    lines = subprocess.run(
+        ["node", str(script), str(folder)], capture_output=True, text=True, check=False
+    ).stdout
     pairs, per_program = [], Counter()
     for line in lines.splitlines():
         if not line.startswith("["):
@@ -345,7 +377,9 @@ def fig(folder: Path) -> list[Pair]:
 def eg(folder: Path) -> list[Pair]:
     pairs = []
     for path in sorted(folder.rglob("*.md")):
-        for about, command in re.findall(r"^([A-Za-z][^\n]+?):?\n\n((?: {4}.+\n)+)", path.read_text(errors="replace"), flags=re.M):
+        for about, command in re.findall(
+            r"^([A-Za-z][^\n]+?):?\n\n((?: {4}.+\n)+)", path.read_text(errors="replace"), flags=re.M
+        ):
             pairs.append(("command", about, command.strip()))
     return pairs
 

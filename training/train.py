@@ -1,7 +1,7 @@
 """Make the table that ships: distil all-MiniLM-L6-v2, train the table on pairs, average, quantise.
 
     python training/train.py distil  MODEL_FOLDER WORK          # 1 minute of two cores
-    python training/train.py arrays  WORK                       # pairs.jsonl to numbers, with the encoder's own words
+    python training/train.py arrays  WORK                       # pairs.jsonl as rows of the table
     python training/train.py train   WORK [--out FILE]          # a minute on a GPU, some ten on two cores
     python training/train.py pack    WORK TABLE.npy FILE.npz
 
@@ -20,6 +20,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,8 @@ def arrays(work: Path) -> None:
     for line in (work / "pairs.jsonl").open():
         source, *texts = json.loads(line)
         both = [np.unique(np.array(encoder.rows(text), dtype=np.int64), return_counts=True) for text in texts]
-        if min(len(rows) for rows, _ in both) < 2 and not source.endswith("gloss-word") or not len(both[1][0]):
+        # A word's meaning may be one piece; elsewhere one piece says too little to learn from.
+        if min(len(rows) for rows, _ in both) < (1 if source.endswith("gloss-word") else 2):
             continue
         kind_of.append(kinds.setdefault(source.split("/")[-1], len(kinds)))
         for rows, times in both:
@@ -76,7 +78,7 @@ def arrays(work: Path) -> None:
 
 
 def train(work: Path, out: Path, options: argparse.Namespace) -> None:
-    """Queries and documents of a batch must find each other: InfoNCE both ways, the table alone is trained."""
+    """Queries and documents of a batch must find each other: InfoNCE both ways over the table."""
     import torch
     import torch.nn.functional as nn
 
@@ -89,11 +91,19 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
     bag = torch.nn.EmbeddingBag.from_pretrained(start.clone(), freeze=False, mode="sum")
     optimizer = torch.optim.Adam(bag.parameters(), lr=options.lr)
     batches = pairs.batches(np.random.default_rng(SEED))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, options.lr, total_steps=len(batches), pct_start=0.1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, options.lr, total_steps=len(batches), pct_start=0.1
+    )
     began = time.time()
     losses: list[float] = []
-    for step, batch in enumerate(batches):
-        query, document = (nn.normalize(bag(*pairs.bags(2 * batch + side)[:2], per_sample_weights=pairs.bags(2 * batch + side)[2])) for side in (0, 1))
+
+    def embed(texts: np.ndarray, keep: int = 0) -> torch.Tensor:
+        rows, offsets, weights = pairs.bags(texts, keep)
+        return nn.normalize(bag(rows, offsets, per_sample_weights=weights))
+
+    for step, (batch, keep) in enumerate(batches):
+        document = embed(2 * batch + 1)
+        query = embed(2 * batch + 1, keep) if keep else embed(2 * batch)
         scores = query @ document.T / options.temperature
         target = torch.arange(len(batch), device=device)
         loss = (nn.cross_entropy(scores, target) + nn.cross_entropy(scores.T, target)) / 2
@@ -103,7 +113,10 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
         schedule.step()
         losses.append(float(loss.detach()))
         if step % 200 == 199:
-            print(f"{step + 1}/{len(batches)} loss {np.mean(losses[-200:]):.4f} {time.time() - began:.0f} s", flush=True)
+            print(
+                f"{step + 1}/{len(batches)} {np.mean(losses[-200:]):.4f} {time.time() - began:.0f} s",
+                flush=True,
+            )
     # Rows move on the scale of the untrained table, so the average needs no rescaling.
     mixed = options.mix * bag.weight.detach() + (1 - options.mix) * start
     np.save(out, mixed.cpu().numpy().astype(np.float16))
@@ -124,28 +137,43 @@ class Pairs:
         self.kinds, self.names = data["kinds"], list(data["names"])
         self.device, self.options = device, options
 
-    def batches(self, rng: np.random.Generator) -> list[np.ndarray]:
-        """Epochs of shuffled batches; each holds one kind of pair, so that no kind is told by its looks."""
+    def batches(self, rng: np.random.Generator) -> list[tuple[np.ndarray, int]]:
+        """Epochs of shuffled batches; each holds one kind of pair, so that no kind is told by its looks.
+
+        The number beside a batch: 0 for the pairs as they are; else the query is about that many words
+        of the document itself, which teaches the rows how much each word tells.
+        """
         size, found = self.options.batch, []
-        caps = json.loads(self.options.caps)
+        shares = json.loads(self.options.shares)
         for _ in range(self.options.epochs):
-            epoch = []
+            epoch: list[tuple[np.ndarray, int]] = []
             for kind, name in enumerate(self.names):
-                members = rng.permutation(np.flatnonzero(self.kinds == kind))
-                members = members[: int(len(members) * caps.get(str(name), 1.0))]
-                epoch += [members[at : at + size] for at in range(0, len(members) - size // 2, size)]
+                members = np.flatnonzero(self.kinds == kind)
+                for share, keep in (
+                    (shares.get(str(name), 1.0), 0),
+                    (self.options.cloze, self.options.cloze_words),
+                ):
+                    if keep and self.lengths[2 * members + 1].mean() < 3 * keep:
+                        continue
+                    chosen = rng.permutation(members)[: int(len(members) * share)]
+                    parts = [chosen[at : at + size] for at in range(0, len(chosen) - size // 2, size)]
+                    epoch += [(part, keep) for part in parts]
             found += [epoch[i] for i in rng.permutation(len(epoch))]
         return found
 
-    def bags(self, texts: np.ndarray):
-        """Rows, offsets and weights of some texts, as EmbeddingBag wants them."""
+    def bags(self, texts: np.ndarray, keep: int = 0) -> tuple[Any, Any, Any]:
+        """Rows, offsets and weights of some texts, as EmbeddingBag wants them; about `keep` words of each."""
         import torch
 
         lengths = self.lengths[texts]
         offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         at = np.repeat(self.starts[texts] - offsets, lengths) + np.arange(lengths.sum())
         index = torch.tensor(at, device=self.device)
-        return self.rows[index], torch.tensor(offsets, device=self.device, dtype=torch.int32), self.weights[index]
+        weights = self.weights[index]
+        if keep:
+            chance = torch.tensor(np.repeat(keep / lengths, lengths), device=self.device, dtype=torch.float32)
+            weights = weights * (torch.rand(len(at), device=self.device) < chance)
+        return self.rows[index], torch.tensor(offsets, device=self.device, dtype=torch.int32), weights
 
 
 def pack(work: Path, table: Path, out: Path) -> None:
@@ -172,7 +200,11 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--mix", type=float, default=0.7)
-    parser.add_argument("--caps", default="{}", help="share of a kind of pair that an epoch takes, as JSON")
+    parser.add_argument("--shares", default="{}", help="share of a kind of pair that an epoch takes, as JSON")
+    parser.add_argument(
+        "--cloze", type=float, default=0.0, help="share of documents asked for by their own words"
+    )
+    parser.add_argument("--cloze-words", type=int, default=6)
     options = parser.parse_args()
     work = options.paths[1] if options.step == "distil" else options.paths[0]
     if options.step == "distil":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -72,10 +73,17 @@ def discover(paths: Iterable[Path]) -> Discovery:
 
 def _files(path: Path, skipped: Counter[str]) -> Iterator[Path]:
     """Regular files below `path`, in a stable order, without recursion over deep trees."""
-    if not path.exists():
-        raise SourceError(f"{path}: no such file or folder", hint="check the path; nothing was ingested")
-    if path.is_file():
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        why = "no such file or folder" if missing else getattr(error, "strerror", None) or error
+        raise SourceError(f"{path}: {why}", hint="check the path; nothing was ingested") from error
+    if stat.S_ISREG(mode):
         yield path.resolve()
+        return
+    if not stat.S_ISDIR(mode):
+        skipped["not a regular file"] += 1
         return
     folders = [path.resolve()]
     while folders:

@@ -7,11 +7,10 @@ git's own files; no git is run, and a folder that is gone falls back to its name
 from __future__ import annotations
 
 import configparser
-import re
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-_REMOTE = re.compile(r"^(?:[a-z+]+://)?(?:[^@/]+@)?(?P<host>[^:/]+)(?::\d+)?[:/](?P<path>.+?)(?:\.git)?/?$")
+from recollect.adapters.fields import project_of as remote_name
 
 
 @lru_cache(maxsize=4096)
@@ -19,16 +18,11 @@ def project_of(cwd: str) -> str:
     """`host/owner/name` of the origin remote, else the repository's or folder's name."""
     if not cwd:
         return ""
-    repository = _repository(Path(cwd))
+    # Of another system's path, or part of one, nothing here can tell where it leads.
+    repository = _repository(Path(cwd)) if Path(cwd).is_absolute() else None
     if repository is None:
         return PureWindowsPath(cwd).name if "\\" in cwd else PurePosixPath(cwd).name
     return remote_name(_origin(repository)) or _folder_name(repository)
-
-
-def remote_name(url: str) -> str:
-    """A remote's address without scheme, credentials and suffix; "" for none."""
-    match = _REMOTE.match(url)
-    return f"{match['host']}/{match['path']}" if match else ""
 
 
 def _repository(folder: Path) -> Path | None:
@@ -43,7 +37,7 @@ def _repository(folder: Path) -> Path | None:
                 git = (each / target).resolve()
                 common = git / "commondir"
                 return (git / common.read_text().strip()).resolve() if common.is_file() else git
-        except OSError:
+        except (OSError, ValueError, RuntimeError):  # unreadable, not a path at all, a loop of links
             return None
     return None
 

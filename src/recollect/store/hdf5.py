@@ -78,8 +78,7 @@ class Hdf5Store:
     def close(self) -> None:
         self._journal.close()
         if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+            self._forget(self._reader.fd)
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -94,10 +93,9 @@ class Hdf5Store:
         """A private writer over the committed state; its changes stay in memory."""
         from recollect.store.write import Hdf5Writer
 
-        with self._shared():
-            fd = self.disk.open(self.path)
+        with self._shared(), self.disk.opened(self.path) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            with contextlib.closing(_OpenFile(self.path, fd, pager, "r+")) as opened, _told(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, lambda folded: None)
                 try:
                     yield writer
@@ -136,7 +134,7 @@ class Hdf5Store:
                 held = self._reader
                 if held is None or held.pager.header != pager.header:
                     if held is not None:
-                        held.close_file()
+                        held.close()
                     self._reader = _OpenFile(self.path, fd, pager, "r")
                 assert self._reader is not None
                 return self._reader
@@ -148,8 +146,7 @@ class Hdf5Store:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
-        else:
-            os.close(fd)
+        os.close(fd)
 
     def _open_fd(self) -> int:
         try:
@@ -169,8 +166,7 @@ class Hdf5Store:
 
         with self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            opened = _OpenFile(self.path, os.dup(fd), pager, "r+")
-            with contextlib.closing(opened), _told(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, self._committer(opened, fd))
                 try:
                     yield writer
@@ -231,7 +227,7 @@ class Hdf5Store:
             try:
                 _make(temporary, self.disk, header)
                 with (
-                    contextlib.closing(_OpenFile(self.path, os.dup(fd), pager, "r")) as opened,
+                    _OpenFile(self.path, fd, pager, "r") as opened,
                     Hdf5Store(temporary, disk=self.disk) as new,
                     _told(self.path, pager),
                 ):
@@ -299,7 +295,10 @@ class _Committer:
 
 
 class _OpenFile:
-    """An h5py file over a pager, closed at the latest when the interpreter ends."""
+    """An h5py file over a pager, closed at the latest when the interpreter ends.
+
+    The descriptor under it stays open: whoever opened that closes it, and with it the locks.
+    """
 
     def __init__(self, path: Path, fd: int, pager: Pager, mode: str) -> None:
         self.fd = fd
@@ -311,12 +310,14 @@ class _OpenFile:
         self.view = Hdf5View(self.file, pager.header)
         self._finaliser = weakref.finalize(self, self.file.close)
 
-    def close_file(self) -> None:
-        self._finaliser()
+    def __enter__(self) -> _OpenFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
-        self.close_file()
-        os.close(self.fd)
+        self._finaliser()
 
 
 @contextlib.contextmanager

@@ -1,12 +1,12 @@
 """The embedder inside the wheel: a table of word-piece vectors, numpy, and nothing to download.
 
-A text's vector is the sum of its pieces' rows, each by the root of how often it occurs, scaled to
-length one; word order plays no part. The rows were distilled from all-MiniLM-L6-v2 and trained further (see `training/`). They are kept as
-int8 with one scale a row and turned into floats only as they are summed.
+A text's vector is the sum of its pieces' rows, each by the root of how often its word occurs, scaled
+to length one; word order plays no part. The rows were distilled from all-MiniLM-L6-v2 and trained on
+pairs (see `training/`). They are kept as int8 with one scale a row and become floats as they are summed.
 
-Surprising: the time goes into finding words, not into arithmetic. So a text is cut into runs of word
-characters, each distinct run is looked up once, and what a run means (`parseHTTPHeader_v2`: parse,
-http, header, v, 2, and their pieces) is remembered in a bounded memo.
+Surprising: most of the time goes into finding words. So a text is cut into runs of word characters,
+each distinct run is looked up once, and what a run means (`parseHTTPHeader_v2`: parse, http, header,
+v, 2, and their pieces) is remembered in a bounded memo.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MEMO_RUNS_MAX = 1 << 16  # then the memo starts afresh
 RUN_CHARS_MAX = 128  # what follows in a run is not read: such runs are keys, hashes, base64
 RUN_PIECES_MAX = 24
 PIECE_CHARS_MAX = 20
-BLOCK_ROWS = 4096  # rows turned into floats at a time: 4 MB
+BLOCK_ROWS = 4096  # rows that are floats at one time: 4 MB, however long the text
 
 
 class StaticEmbedder:
-    """Word-piece vectors, summed per text. Threads may share one: the memo is all that changes."""
+    """Word-piece vectors, summed per text. Threads may share one: only the memo changes."""
 
     name = "recollect-static"
 
@@ -50,60 +50,41 @@ class StaticEmbedder:
 
     @staticmethod
     def load(path: Path = TABLE) -> StaticEmbedder:
-        """The table that ships, or another file that `training/train.py` wrote. Read once a process."""
+        """The table that ships, or another file that `training/train.py` wrote; read once a process."""
         return _load(path)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit row per text, zeros where it has no words; the same bits alone and in any batch."""
-        sums = np.zeros((len(texts), self.dims), dtype=np.float32)
-        rows: list[int] = []
-        weights: list[float] = []
-        starts: list[int] = []
-        owners: list[int] = []
-        for owner, text in enumerate(texts):
-            own_rows, own_weights = self._weighted_rows(text)
-            if len(own_rows) > BLOCK_ROWS:
-                sums[owner] = self._sum_of_many(own_rows, own_weights)
-            elif own_rows:
-                owners.append(owner)
-                starts.append(len(rows))
-                rows += own_rows
-                weights += own_weights
-            if len(rows) >= BLOCK_ROWS:
-                sums[owners] = self._sums(rows, weights, starts)
-                rows, weights, starts, owners = [], [], [], []
-        if rows:
-            sums[owners] = self._sums(rows, weights, starts)
-        return _unit(sums)
+        vectors = np.zeros((len(texts), self.dims), dtype=np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            rows: list[int] = []
+            weights: list[float] = []
+            for run, count in Counter(_runs(text)).items():
+                found = self._memo.get(run)
+                if found is None:
+                    found = self._learn(run)
+                rows += found
+                weights += [count**0.5] * len(found)
+            self._add(vector, rows, weights)
+        return vectors
 
     def encode_query(self, text: str, idf: Idf | None = None) -> Vectors:
         """The vector to search with; given `idf`, a word counts by the root of its rarity."""
         if idf is None:
-            rows, weights = self._weighted_rows(text)
-        else:
-            rows, weights = [], []
-            for word, count in Counter(words(text)).items():
-                found = self._rows_of_word(word)
-                rows += found
-                weights += [(count * max(idf(word), 0.0)) ** 0.5] * len(found)
-        vector: Vectors = _unit(self._sum_of_many(rows, weights)[None])[0]
+            return self.encode([text])[0]
+        rows: list[int] = []
+        weights: list[float] = []
+        for word, count in Counter(words(text)).items():
+            found = self._rows_of_word(word)
+            rows += found
+            weights += [(count * max(idf(word), 0.0)) ** 0.5] * len(found)
+        vector = np.zeros(self.dims, dtype=np.float32)
+        self._add(vector, rows, weights)
         return vector
 
     def rows(self, text: str) -> list[int]:
         """The table's rows that a text is made of, repeats included: what training sees of it."""
-        return [row for word in words(text) for row in self._rows_of_word(word)]
-
-    def _weighted_rows(self, text: str) -> tuple[list[int], list[float]]:
-        rows: list[int] = []
-        weights: list[float] = []
-        memo = self._memo
-        for run, count in Counter(_runs(text)).items():
-            found = memo.get(run)
-            if found is None:
-                found = self._learn(run)
-            rows += found
-            weights += [count**0.5] * len(found)
-        return rows, weights
+        return [row for run in _runs(text) for row in self._memo.get(run) or self._learn(run)]
 
     def _learn(self, run: str) -> tuple[int, ...]:
         found = tuple(row for word in _words_of_run(run) for row in self._rows_of_word(word))[:RUN_PIECES_MAX]
@@ -130,19 +111,16 @@ class StaticEmbedder:
                 start += 1
         return rows
 
-    def _sums(self, rows: Sequence[int], weights: Sequence[float], starts: Sequence[int]) -> Vectors:
-        """The weighted sum of each stretch of rows, one row after the other: no batch changes a last bit."""
-        index = np.array(rows, dtype=np.intp)
-        scales = self._scales[index] * np.array(weights, dtype=np.float32)
-        sums: Vectors = np.add.reduceat(self._table[index] * scales[:, None], starts, axis=0)
-        return sums
-
-    def _sum_of_many(self, rows: Sequence[int], weights: Sequence[float]) -> Vectors:
-        """One sum, however many rows: a megabyte of text makes no more than a block of floats at a time."""
-        total = np.zeros(self.dims, dtype=np.float32)
+    def _add(self, vector: Vectors, rows: Sequence[int], weights: Sequence[float]) -> None:
+        """Add the weighted rows to a vector of zeros, and make it a unit vector."""
         for at in range(0, len(rows), BLOCK_ROWS):
-            total += self._sums(rows[at : at + BLOCK_ROWS], weights[at : at + BLOCK_ROWS], [0])[0]
-        return total
+            index = np.array(rows[at : at + BLOCK_ROWS], dtype=np.intp)
+            scales = self._scales[index] * np.array(weights[at : at + BLOCK_ROWS], dtype=np.float32)
+            # einsum and not BLAS: one thread, one order of summing, the same bits on every run.
+            vector += np.einsum("i,ij->j", scales, self._table[index].astype(np.float32))
+        length = float(np.sqrt(np.einsum("i,i->", vector, vector)))
+        if length > 0:
+            vector /= np.float32(length)
 
 
 def words(text: str) -> Iterator[str]:
@@ -151,32 +129,28 @@ def words(text: str) -> Iterator[str]:
         yield from _words_of_run(run)
 
 
-# A run is what an identifier is made of; a CJK character is a word by itself, as in the vocabulary.
-_CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# A run is what an identifier is made of, with marks that combine with a letter.
 _ASCII_RUN = re.compile(r"[A-Za-z0-9_]+")
-_RUN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+")
+_RUN = re.compile(r"[\w\u0300-\u036f]+")
+_CJK = re.compile("[\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _WORD = re.compile(
     r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"  # HTTP | Header, parse | 2
-    r"|[^\W\d_A-Za-z]+|\d+"  # other scripts, which carry no camelCase worth splitting
+    r"|[^\W\d_A-Za-z]+|\d+"  # other scripts: the vocabulary knows their letters, not their case
 )
 
 
 def _runs(text: str) -> list[str]:
-    return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
+    if text.isascii():
+        return _ASCII_RUN.findall(text)
+    return _RUN.findall(_CJK.sub(r" \g<0> ", text))  # such a character is a word by itself in the vocabulary
 
 
 def _words_of_run(run: str) -> list[str]:
     run = run[:RUN_CHARS_MAX]
-    if run.isascii():
-        return [word.lower() for word in _WORD.findall(run)]
-    # The vocabulary knows no accents, and a combining mark would cut a word in two.
-    plain = "".join(mark for mark in unicodedata.normalize("NFD", run) if unicodedata.category(mark) != "Mn")
-    return [word.lower() for word in _WORD.findall(plain[: 2 * RUN_CHARS_MAX])]
-
-
-def _unit(sums: Vectors) -> Vectors:
-    lengths = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
-    return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+    if not run.isascii():
+        # The vocabulary knows no accents, and a combining mark would cut a word in two.
+        run = "".join(mark for mark in unicodedata.normalize("NFD", run) if unicodedata.category(mark) != "Mn")
+    return [word.lower() for word in _WORD.findall(run)]
 
 
 @cache
