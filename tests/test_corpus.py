@@ -6,14 +6,16 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
-from recollect.memory import Memory
-from recollect.store.base import View, source_bytes
 from tests.conftest import content, open_memory, scratch, sources_of
 from tests.test_ingest import adds_up
+
+from recollect.memory import Memory
+from recollect.records import Framing, Segment
+from recollect.store.base import View, source_bytes
 
 CORPUS = Path(os.environ.get("RECOLLECT_CORPUS", ""))
 
@@ -109,23 +111,26 @@ def _place(root: Path, name: str) -> Path:
 @pytest.fixture(scope="module")
 def grown() -> Iterator[tuple[Memory, Memory]]:
     """All chains taken snapshot by snapshot, and all chains taken only as they ended."""
-    with scratch() as folder:
-        with open_memory(folder / "steps.h5") as steps, open_memory(folder / "last.h5") as last:
-            chains = _chains()
-            for step in range(max(map(len, chains.values()))):
-                for name, snapshots in chains.items():
-                    if step < len(snapshots):
-                        target = _place(folder / "logs", name)
-                        target.parent.mkdir(parents=True, exist_ok=True)
-                        shutil.copyfile(snapshots[step], target)
-                assert adds_up(steps.ingest([folder / "logs"]))
-            last.ingest([folder / "logs"])
-            yield steps, last
+    with (
+        scratch() as folder,
+        open_memory(folder / "steps.h5") as steps,
+        open_memory(folder / "last.h5") as last,
+    ):
+        chains = _chains()
+        for step in range(max(map(len, chains.values()))):
+            for name, snapshots in chains.items():
+                if step < len(snapshots):
+                    target = _place(folder / "logs", name)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(snapshots[step], target)
+            assert adds_up(steps.ingest([folder / "logs"]))
+        last.ingest([folder / "logs"])
+        yield steps, last
 
 
 def _appended(snapshots: list[Path]) -> bool:
     """Whether each snapshot only goes on from the one before."""
-    return all(b.read_bytes().startswith(a.read_bytes()) for a, b in zip(snapshots, snapshots[1:], strict=False))
+    return all(b.read_bytes().startswith(a.read_bytes()) for a, b in pairwise(snapshots))
 
 
 def test_chains_taken_step_by_step_equal_chains_taken_at_the_end(grown: tuple[Memory, Memory]) -> None:
@@ -151,18 +156,20 @@ def test_chains_that_were_rewritten_keep_what_each_snapshot_had(grown: tuple[Mem
     with grown[0].view() as view:
         versions = {b"".join(source_bytes(s, view.lines(s))) for s in view.sources()}
     for snapshots in _chains().values():
-        for older, newer in zip(snapshots, snapshots[1:], strict=False):
+        for older, newer in pairwise(snapshots):
             if not newer.read_bytes().startswith(older.read_bytes()):
                 assert older.read_bytes() in versions
 
 
 def test_a_corpus_file_in_halves_by_journal_equals_the_file(memory: Memory) -> None:
     """Real lines cut anywhere, folded in pieces, with no file to look at."""
-    from recollect.records import Segment
-
     chance = random.Random(9)
     with memory.view() as view, scratch() as folder, open_memory(folder / "m.h5") as other:
-        sources = [s for s in view.sources() if 10_000 < s.cursor.offset < 200_000 and s.file.framing == 1]
+        sources = [
+            s
+            for s in view.sources()
+            if 10_000 < s.cursor.offset < 200_000 and s.file.framing == Framing.LINES
+        ]
         for source in chance.sample(sources, 12):
             data = b"".join(source_bytes(source, view.lines(source)))
             cut = chance.randrange(len(data))

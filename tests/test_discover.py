@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from tests.conftest import DATA
+from tests.test_ingest import claude_path, codex_path, said, uuid_of, write
 
 from recollect.discover import agent_roots, discover
 from recollect.errors import SourceError
-from tests.conftest import DATA
-from tests.test_ingest import claude_path, codex_path, said, uuid_of, write
 
 
 def test_parents_come_before_their_subagents_and_older_rollouts_before_newer(tmp_path: Path) -> None:
@@ -58,11 +58,14 @@ def test_what_is_passed_over_is_counted_by_reason(tmp_path: Path) -> None:
     found = discover([tmp_path])
     assert len(found.found) == 1
     assert dict(found.skipped) == {
-        "other file": 1, "not a known log": 3, "compressed copy of a plain file": 1, "link": 1, "not a regular file": 1,
+        "other file": 1, "not a known log": 3, "compressed copy of a plain file": 1, "link": 1,
+        "not a regular file": 1,
     }  # fmt: skip
 
 
-def test_a_name_that_settles_the_matter_costs_no_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_settles_the_matter_costs_no_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for n in range(5):
         write(claude_path(tmp_path, n), said(n, "x") + b"\n")
 
@@ -74,23 +77,24 @@ def test_a_name_that_settles_the_matter_costs_no_read(tmp_path: Path, monkeypatc
 
 
 def test_a_very_deep_tree_needs_no_recursion(tmp_path: Path) -> None:
-    deep = tmp_path
-    for _ in range(1200):
-        deep = deep / "d"
-    before = os.getcwd()
+    before, depth = os.getcwd(), 1200
     try:
         os.chdir(tmp_path)
-        for _ in range(1200):
+        for _ in range(depth):
             os.mkdir("d")
             os.chdir("d")
+        assert discover([tmp_path]).found == []
     finally:
+        # Taken down step by step: pytest's own clean-up recurses.
+        for _ in range(depth):
+            os.chdir("..")
+            os.rmdir("d")
         os.chdir(before)
-    assert discover([tmp_path]).found == []
 
 
 @pytest.mark.parametrize("name", ["nothing here", "x" * 300, "a\0b"])
 def test_a_path_that_cannot_be_is_named_in_the_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SourceError, match="nothing here|xxx|a.b") as caught:
+    with pytest.raises(SourceError, match=r"nothing here|xxx|a.b") as caught:
         discover([tmp_path / name])
     assert caught.value.hint
 

@@ -15,13 +15,12 @@ from typing import Any
 
 import pytest
 import zstandard
-
-from recollect import bulk, ingest, reader
-
-from recollect.records import Kind
-from recollect.store.write import KeyIndex
 from tests.conftest import open_memory, sources_of
 from tests.test_ingest import adds_up, claude_path, codex_path, said, texts, uuid_of, write
+
+from recollect import bulk, ingest, reader
+from recollect.records import Kind
+from recollect.store.write import KeyIndex
 
 SOURCE = str(Path(__file__).parent.parent / "src")
 
@@ -345,14 +344,25 @@ def test_c19_nothing_in_a_folder_is_followed_or_waited_for(folder: Path) -> None
             assert dict(report.skipped) == {"link": 5, "not a regular file": 2, "other file": 1}
             assert sources_of(memory).keys() == {str(real), str(root / f"{uuid_of(7)}.jsonl")}
             assert (report.taken, report.duplicate) == (1, 1)  # a hard link is a copy
-            assert not memory.ingest([root / f"{uuid_of(3)}.jsonl"]).sources  # named outright: still not opened
+            assert not memory.ingest(
+                [root / f"{uuid_of(3)}.jsonl"]
+            ).sources  # named outright: still not opened
     finally:
         server.close()
 
 
 @pytest.mark.parametrize(
     "name",
-    [b"new\nline", b"esc\x1b[31m", b"not utf-8 \xff\xfe", b"x" * 249, b" ", b"-rf", b"a:b*c?", "\u202e".encode()],
+    [
+        b"new\nline",
+        b"esc\x1b[31m",
+        b"not utf-8 \xff\xfe",
+        b"x" * 249,
+        b" ",
+        b"-rf",
+        b"a:b*c?",
+        "\u202e".encode(),
+    ],
 )
 def test_c19_any_file_name_is_taken_and_comes_back_as_it_is(folder: Path, name: bytes) -> None:
     path = folder / "logs" / "projects" / "-demo" / os.fsdecode(name + b".jsonl")

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from recollect.records import Segment, SourceFile
 from tests.conftest import HOST, content, open_memory, sources_of
 from tests.test_ingest import adds_up, claude_path, codex_path, digest, said, texts, uuid_of, write
+
+from recollect.records import Segment, SourceFile
 
 SOURCE = str(Path(__file__).parent.parent / "src")
 
@@ -123,7 +123,8 @@ def test_c13_order_within_a_session_is_the_files_not_the_clocks(folder: Path) ->
     """A summer-time change, ten years forth and back, and no time at all."""
     stamps = [
         "2026-03-29T01:59:59Z", "2026-03-29T00:30:00Z", "2036-01-01T00:00:00Z", "2016-01-01T00:00:00Z",
-        "", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-03-29T03:00:00+02:00",
+        "", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
+        "2026-03-29T03:00:00+02:00",
     ]  # fmt: skip
     lines = [said(n, f"prompt {n}", timestamp=stamp) for n, stamp in enumerate(stamps)]
     write(claude_path(folder / "logs", 1), b"\n".join(lines) + b"\n")
@@ -158,8 +159,9 @@ store, logs = map(Path, sys.argv[1:])
 path = sorted(logs.rglob("*.jsonl"))[0]
 def opened(): return len(os.listdir("/proc/self/fd"))
 with Memory.open(store, config=Config(store, "here")) as memory:
-    memory.ingest([logs]); memory.sessions(); memory.append(
-        Segment(SourceFile("claude", "/gone/x.jsonl", session="x"), "here", 0, b"{}\\n"))
+    memory.ingest([logs]); memory.sessions()
+    source = SourceFile("claude", "/gone/x.jsonl", session="x")
+    memory.append(Segment(source, "here", 0, b"{}\\n"))
     memory.checkpoint()
     before = opened()
     for n in range(20):
@@ -167,7 +169,7 @@ with Memory.open(store, config=Config(store, "here")) as memory:
             file.write(b"%d\\n" % n)
         memory.ingest([logs])
         memory.sessions()
-        memory.append(Segment(SourceFile("claude", "/gone/x.jsonl", session="x"), "here", 3 + 3 * n, b"{}\\n"))
+        memory.append(Segment(source, "here", 3 + 3 * n, b"{}\\n"))
         memory.tail("x")
         memory.checkpoint()
     memory.compact(); memory.reparse(); memory.sessions()

@@ -18,6 +18,7 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from tests.conftest import DATA, HOST, content, open_memory, scratch, sources_of
 
 from recollect import ingest as ingest_module
 from recollect import reader
@@ -26,14 +27,15 @@ from recollect.ingest import Report
 from recollect.memory import Memory
 from recollect.records import Framing, Role, Segment, SourceFile
 from recollect.store.base import source_bytes
-from tests.conftest import DATA, HOST, content, open_memory, scratch, sources_of
 
 # An example is a whole store, so a failing one is shown as it is rather than shrunk for minutes.
 _PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 few = settings(max_examples=12, deadline=None, phases=_PHASES, suppress_health_check=list(HealthCheck))
 more = settings(few, max_examples=24)
 
-FIXTURES = sorted(path for agent in ("claude", "codex") for path in (DATA / agent).rglob("*") if path.is_file())
+FIXTURES = sorted(
+    path for agent in ("claude", "codex") for path in (DATA / agent).rglob("*") if path.is_file()
+)
 LINE_FIXTURES = [path for path in FIXTURES if path.suffix == ".jsonl"]
 WHOLE = {path: path.read_bytes() for path in FIXTURES}
 WHOLE_LINES = [WHOLE[path] for path in LINE_FIXTURES]
@@ -62,7 +64,7 @@ def said(number: int, text: str, session: int = 1, **more: Any) -> bytes:
     """One Claude Code record: a prompt."""
     record = {
         "type": "user", "uuid": uuid_of(10_000 + number), "sessionId": uuid_of(session),
-        "timestamp": f"2026-01-02T03:{number // 60 % 60:02d}:{number % 60:02d}.000Z", "cwd": "/work/demo",
+        "timestamp": f"2026-01-02T03:{number // 60 % 60:02d}:{number % 60:02d}.000Z", "cwd": "/srv/demo",
         "message": {"role": "user", "content": text}, **more,
     }  # fmt: skip
     return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -93,15 +95,18 @@ def digest(path: Path) -> bytes:
 # -- every byte --------------------------------------------------------------------------------
 
 _ODD = [
-    b"", b" ", b"\t\r", b"\r", b"\0", b"\0" * 40, b"\xef\xbb\xbf{}", b"\xff\xfe", b"\x0b", b"\xc2\x85", b"{", b"}",
-    "\u2028\u2029".encode(), b"null", b"12", b"-0.0", b"NaN", b'"\\ud800"', b"[1,2", b'{"type":"user"}',
+    b"", b" ", b"\t\r", b"\r", b"\0", b"\0" * 40, b"\xef\xbb\xbf{}", b"\xff\xfe", b"\x0b", b"\xc2\x85",
+    b"{", b"}", "\u2028\u2029".encode(), b"null", b"12", b"-0.0", b"NaN", b'"\\ud800"', b"[1,2", b'{"type":"user"}',
     b'{"a":1}{"b":2}', b'{"type":"user","message":{"role":"user","content":"x\\u2028y"},"sessionId":"s"}',
-    said(1, "a \u2028 b \x0b c \x85 d"), said(2, "e\u0301 \U0001f600"), said(3, "\ud83d"), said(4, "x") + b"\r",
+    said(1, "a \u2028 b \x0b c \x85 d"), said(2, "e\u0301 \U0001f600"), said(3, "\ud83d"),
+    said(4, "x") + b"\r",
     answered(5, "fine", 7, 1), b'{"type":"no-such-type","uuid":"u","sessionId":"s"}',
 ]  # fmt: skip
-_line = st.sampled_from(_ODD) | st.binary(max_size=60).map(lambda b: b.replace(b"\n", b"")) | st.text(
-    max_size=30
-).map(lambda text: said(9, text))
+_line = (
+    st.sampled_from(_ODD)
+    | st.binary(max_size=60).map(lambda b: b.replace(b"\n", b""))
+    | st.text(max_size=30).map(lambda text: said(9, text))
+)
 _file = st.tuples(st.lists(_line, max_size=12), st.booleans()).map(
     lambda made: b"\n".join(made[0]) + (b"\n" if made[1] and made[0] else b"")
 ) | st.binary(max_size=200) | st.integers(0, 5).map(lambda n: b"\n" * n)  # fmt: skip
@@ -119,7 +124,9 @@ def test_c17_any_bytes_come_back_after_ingest_reopen_compact_reparse_and_snapsho
         with open_memory(folder / "m.h5") as memory:
             report = memory.ingest([folder / "logs"])
             assert adds_up(report)
-            assert report.lines == sum(len(data.split(b"\n")) - data.endswith(b"\n") for data in wanted.values())
+            assert report.lines == sum(
+                len(data.split(b"\n")) - data.endswith(b"\n") for data in wanted.values()
+            )
             assert sources_of(memory) == wanted
             for n, data in enumerate(files):
                 if data and n % 2:
@@ -175,7 +182,7 @@ def at_once() -> dict[str, Any]:
 
 
 def _anywhere(found: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Content without the scratch folder's name, and without who is charged for a replayed response, and when.
+    """Content without the scratch folder's name, and without who is charged for a replay, and when.
 
     That is as in whichever session's file was read first; with several files that is no property of one.
     """
@@ -203,7 +210,7 @@ _rounds = st.lists(
 @more
 @given(rounds=_rounds)
 def test_a_file_taken_in_parts_equals_the_file_taken_at_once(
-    rounds: list[tuple[str, tuple[int, ...]]]
+    rounds: list[tuple[str, tuple[int, ...]]],
 ) -> None:
     """Growth arrives by sweep or by journal, cut at any byte, with a checkpoint in between or not."""
     with scratch() as folder, open_memory(folder / "m.h5") as memory:
@@ -565,7 +572,10 @@ def test_repeated_and_copied_lines_show_as_often_as_their_file_has_them(
 ) -> None:
     """Equal lines within one file are its own; a file read in two sweeps shows what one sweep shows."""
     with scratch() as folder:
-        for memory, steps in ((open_memory(folder / "a.h5"), (cut, 99)), (open_memory(folder / "b.h5"), (99,))):
+        for memory, steps in (
+            (open_memory(folder / "a.h5"), (cut, 99)),
+            (open_memory(folder / "b.h5"), (99,)),
+        ):
             with memory:
                 for step in steps:
                     for n, words in enumerate(files):
@@ -607,7 +617,7 @@ def test_many_alternating_copies_do_not_take_quadratic_work(folder: Path) -> Non
     calls = []
     for lines in (1000, 4000):
         write(claude_path(folder / str(lines), 1), b"".join(said(n, f"a{n}") + b"\n" for n in range(lines)))
-        mixed = b"".join(said(n, f"ab"[n % 2] + str(n)) + b"\n" for n in range(lines))
+        mixed = b"".join(said(n, "ab"[n % 2] + str(n)) + b"\n" for n in range(lines))
         write(claude_path(folder / str(lines), 2), mixed)
         with open_memory(folder / f"{lines}.h5") as memory:
             calls.append(_seconds(lambda m=memory, n=lines: m.ingest([folder / str(n)])))

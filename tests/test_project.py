@@ -19,8 +19,10 @@ def _forget() -> None:
 def _repository(folder: Path, url: str = "", name: str = "demo") -> Path:
     git = folder / name / ".git"
     git.mkdir(parents=True)
-    remote = f'[remote "origin"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n' if url else ""
-    (git / "config").write_text(f"[core]\n\tbare = false\n{remote}[branch \"main\"]\n\tremote = origin\n")
+    remote = (
+        f'[remote "origin"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n' if url else ""
+    )
+    (git / "config").write_text(f'[core]\n\tbare = false\n{remote}[branch "main"]\n\tremote = origin\n')
     return folder / name
 
 
@@ -135,7 +137,9 @@ def test_a_folder_that_is_not_here_is_its_name(
     assert project_of(cwd) == name
 
 
-@pytest.mark.parametrize("content", [b"", b"gitdir: /\0", b"\xff\xfe", b"gitdir: loop", b"gitdir: " + b"x" * 9000])
+@pytest.mark.parametrize(
+    "content", [b"", b"gitdir: /\0", b"\xff\xfe", b"gitdir: loop", b"gitdir: " + b"x" * 9000]
+)
 def test_a_git_file_that_leads_nowhere_is_no_error(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / ".git").write_bytes(content)
@@ -143,7 +147,9 @@ def test_a_git_file_that_leads_nowhere_is_no_error(tmp_path: Path, content: byte
     assert isinstance(project_of(str(tmp_path / "demo")), str)
 
 
-@pytest.mark.parametrize("config", [b"", b"no section", b"[remote \"origin\"]\n\turl\n", b"\xff[", b"[" * 9999, b"\xef\xbb\xbf"])
+@pytest.mark.parametrize(
+    "config", [b"", b"no section", b'[remote "origin"]\n\turl\n', b"\xff[", b"[" * 9999, b"\xef\xbb\xbf"]
+)
 def test_a_broken_git_configuration_gives_the_folders_name(tmp_path: Path, config: bytes) -> None:
     folder = _repository(tmp_path)
     (folder / ".git" / "config").write_bytes(config)

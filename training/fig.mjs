@@ -1,12 +1,13 @@
 // Prints one JSON line per described command or option of the @withfig/autocomplete specs (MIT).
-// usage: node fig.mjs FOLDER_OF_THE_UNPACKED_PACKAGE
-import { readdirSync, statSync } from "node:fs";
+// usage: node fig.mjs FOLDER_OF_THE_UNPACKED_PACKAGE OUT.jsonl
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
+const lines = [];
 const first = (name) => (Array.isArray(name) ? name[name.length - 1] : name) || "";
 const emit = (about, command) => {
-  if (typeof about === "string" && about.length > 8 && command) console.log(JSON.stringify([about, command]));
+  if (typeof about === "string" && about.length > 8 && command) lines.push(JSON.stringify([about, command]));
 };
 const args = (node) =>
   (Array.isArray(node.args) ? node.args : node.args ? [node.args] : []).map((a) => (a && a.name ? `<${a.name}>` : "")).join(" ").trim();
@@ -36,4 +37,5 @@ for (const path of files(join(process.argv[2], "build"))) {
     // A spec that needs the app around it is left out.
   }
 }
-process.exit(0);
+writeFileSync(process.argv[3], lines.join("\n"));
+process.exit(0); // some specs leave timers behind

@@ -2,8 +2,8 @@
 
     python training/train.py distil  MODEL_FOLDER WORK          # 1 minute of two cores
     python training/train.py arrays  WORK                       # pairs.jsonl as rows of the table
-    python training/train.py train   WORK [--out FILE]          # a minute on a GPU, some ten on two cores
-    python training/train.py pack    WORK TABLE.npy FILE.npz
+    python training/train.py teach   MODEL_FOLDER WORK          # the model's vectors of all texts; GPU
+    python training/train.py train   WORK --out FILE.npz        # a minute on a GPU, some ten on two cores
 
 WORK holds `pairs.jsonl` from collect.py and receives everything else. `train` needs torch and numpy
 alone, so that it runs on a machine with nothing else; the others need what requirements.txt names.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -39,9 +40,8 @@ def distil(model: Path, work: Path) -> None:
     static = distill(str(model), pca_dims=256)
     static.save_pretrained(str(work / "untrained"))
     pieces = json.loads((work / "untrained/tokenizer.json").read_text())["model"]["vocab"]
-    (work / "vocabulary.txt").write_text("\n".join(sorted(pieces, key=pieces.__getitem__)))
-    np.save(work / "untrained.npy", static.embedding.astype(np.float16))
-    pack(work, work / "untrained.npy", work / "untrained.npz")
+    vocabulary = "\n".join(sorted(pieces, key=pieces.__getitem__)).encode()
+    write(work / "untrained.npz", vocabulary, static.embedding.astype(np.float32))
 
 
 def arrays(work: Path) -> None:
@@ -55,12 +55,8 @@ def arrays(work: Path) -> None:
     flat: list[np.ndarray] = []
     counts: list[np.ndarray] = []
     lengths: list[int] = []
-    for line in (work / "pairs.jsonl").open():
-        source, *texts = json.loads(line)
+    for source, *texts in kept(work):
         both = [np.unique(np.array(encoder.rows(text), dtype=np.int64), return_counts=True) for text in texts]
-        # A word's meaning may be one piece; elsewhere one piece says too little to learn from.
-        if min(len(rows) for rows, _ in both) < (1 if source.endswith("gloss-word") else 2):
-            continue
         kind_of.append(kinds.setdefault(source.split("/")[-1], len(kinds)))
         for rows, times in both:
             flat.append(rows[:ROWS_MAX].astype(np.uint16))
@@ -77,6 +73,37 @@ def arrays(work: Path) -> None:
     print(len(kind_of), "pairs", kinds)
 
 
+def kept(work: Path) -> list[list[str]]:
+    """The pairs with something to learn from on either side."""
+    pairs = [json.loads(line) for line in (work / "pairs.jsonl").open()]
+    return [pair for pair in pairs if all(re.search(r"[A-Za-z]{2}", text) for text in pair[1:])]
+
+
+def teach(model: Path, work: Path) -> None:
+    """The model's own vectors of every query and document, so that training can copy what it finds alike."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(model))
+    network = AutoModel.from_pretrained(str(model)).half().cuda().eval()
+    texts = [text for pair in kept(work) for text in pair[1:]]
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    vectors = torch.empty((len(texts), 384), dtype=torch.float16)
+    began = time.time()
+    for at in range(0, len(order), 1024):
+        part = order[at : at + 1024]
+        words = tokenizer(
+            [texts[i] for i in part], padding=True, truncation=True, max_length=128, return_tensors="pt"
+        ).to("cuda")
+        with torch.inference_mode():
+            states = network(**words).last_hidden_state
+            mask = words["attention_mask"][:, :, None]
+            mean = (states * mask).sum(1) / mask.sum(1)
+            vectors[part] = torch.nn.functional.normalize(mean.float()).half().cpu()
+    np.save(work / "teacher.npy", vectors.numpy())
+    print(len(texts), f"texts {time.time() - began:.0f} s", flush=True)
+
+
 def train(work: Path, out: Path, options: argparse.Namespace) -> None:
     """Queries and documents of a batch must find each other: InfoNCE both ways over the table."""
     import torch
@@ -85,7 +112,8 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
     torch.manual_seed(SEED)
     torch.use_deterministic_algorithms(False)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    start = torch.tensor(np.load(work / "untrained.npy").astype(np.float32), device=device)
+    vocabulary, floats = read(work / "untrained.npz")
+    start = torch.tensor(floats, device=device)
     start /= start.norm(dim=1).mean()
     pairs = Pairs(work / "pairs.npz", device, options)
     bag = torch.nn.EmbeddingBag.from_pretrained(start.clone(), freeze=False, mode="sum")
@@ -107,6 +135,12 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
         scores = query @ document.T / options.temperature
         target = torch.arange(len(batch), device=device)
         loss = (nn.cross_entropy(scores, target) + nn.cross_entropy(scores.T, target)) / 2
+        if options.teach and not keep:
+            alike = pairs.teacher[2 * batch] @ pairs.teacher[2 * batch + 1].T / options.temperature
+            loss = (1 - options.teach) * loss + options.teach * (
+                nn.cross_entropy(scores, alike.float().softmax(1))
+                + nn.cross_entropy(scores.T, alike.T.float().softmax(1))
+            ) / 2
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -119,7 +153,7 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
             )
     # Rows move on the scale of the untrained table, so the average needs no rescaling.
     mixed = options.mix * bag.weight.detach() + (1 - options.mix) * start
-    np.save(out, mixed.cpu().numpy().astype(np.float16))
+    write(out, vocabulary, mixed.cpu().numpy())
 
 
 class Pairs:
@@ -136,6 +170,8 @@ class Pairs:
         self.weights = torch.tensor(np.sqrt(data["counts"].astype(np.float32)), device=device)
         self.kinds, self.names = data["kinds"], list(data["names"])
         self.device, self.options = device, options
+        if options.teach:
+            self.teacher = torch.tensor(np.load(path.with_name("teacher.npy")), device=device)
 
     def batches(self, rng: np.random.Generator) -> list[tuple[np.ndarray, int]]:
         """Epochs of shuffled batches; each holds one kind of pair, so that no kind is told by its looks.
@@ -176,23 +212,27 @@ class Pairs:
         return self.rows[index], torch.tensor(offsets, device=self.device, dtype=torch.int32), weights
 
 
-def pack(work: Path, table: Path, out: Path) -> None:
-    """Write a float table as the file that ships: int8 a row with its scale, the vocabulary, a revision.
+def write(path: Path, vocabulary: bytes, floats: np.ndarray) -> None:
+    """The file that ships: int8 a row with its scale, the vocabulary, a revision.
 
     The revision is a hash of what was written, so equal tables have equal names.
     """
-    floats = np.load(table).astype(np.float32)
     scales = np.maximum(np.abs(floats).max(axis=1), 1e-12).astype(np.float32) / np.float32(127)
     rows = np.clip(np.rint(floats / scales[:, None]), -127, 127).astype(np.int8)
-    words = np.frombuffer((work / "vocabulary.txt").read_bytes(), dtype=np.uint8)
+    words = np.frombuffer(vocabulary, dtype=np.uint8)
     revision = hashlib.sha256(b"".join(part.tobytes() for part in (words, rows, scales))).hexdigest()[:12]
-    np.savez(out, vocabulary=words, table=rows, scales=scales, revision=np.array(revision))
-    print(out, revision)
+    np.savez(path, vocabulary=words, table=rows, scales=scales, revision=np.array(revision))
+    print(path, revision)
+
+
+def read(path: Path) -> tuple[bytes, np.ndarray]:
+    with np.load(path) as data:
+        return data["vocabulary"].tobytes(), data["table"] * data["scales"][:, None]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=["distil", "arrays", "train", "pack"])
+    parser.add_argument("step", choices=["distil", "arrays", "teach", "train"])
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--lr", type=float, default=2e-3)
@@ -204,17 +244,18 @@ def main() -> None:
     parser.add_argument(
         "--cloze", type=float, default=0.0, help="share of documents asked for by their own words"
     )
+    parser.add_argument("--teach", type=float, default=0.0, help="share of the loss that copies the model")
     parser.add_argument("--cloze-words", type=int, default=6)
     options = parser.parse_args()
-    work = options.paths[1] if options.step == "distil" else options.paths[0]
+    work = options.paths[-1]
     if options.step == "distil":
         distil(options.paths[0], work)
     elif options.step == "arrays":
         arrays(work)
-    elif options.step == "train":
-        train(work, options.out or work / "trained.npy", options)
+    elif options.step == "teach":
+        teach(options.paths[0], work)
     else:
-        pack(work, options.paths[1], options.paths[2])
+        train(work, options.out or work / "trained.npz", options)
 
 
 if __name__ == "__main__":

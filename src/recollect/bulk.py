@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from recollect.adapters import ADAPTERS
 from recollect.discover import Found
+from recollect.errors import RecollectError
 from recollect.ingest import Ingest, Report
 from recollect.records import SourceFile
 from recollect.store.pack import Parcel, ParcelWriter
@@ -40,32 +41,41 @@ _Task = tuple[str, list[tuple[str, SourceFile, int]]]  # host, (agent, file, siz
 def sweep(ingest: Ingest, writer: Hdf5Writer, host: str, found: Sequence[Found]) -> None:
     """As `Ingest.sweep`, with workers where there is enough that is new to be worth them."""
     ingest.plan(sum(each.size for each in found))
-    new = [f for f in found if f.size <= FILE_BYTES_MAX and not writer.has_source(host, f.file.path)]
-    if sum(each.size for each in new) < WORTH_BYTES:
+    known = [writer.has_source(host, each.file.path) for each in found]
+    new = [each for each, is_known in zip(found, known, strict=True) if not is_known]
+    if sum(each.size for each in new if each.size <= FILE_BYTES_MAX) < WORTH_BYTES:
         ingest.sweep(found)
         return
+    ingest.sweep([each for each, is_known in zip(found, known, strict=True) if is_known])
     groups = parcelled(new)
-    with contextlib.closing(work(host, groups)) as results:
-        for group, (parcel, report) in zip(groups, results, strict=True):
+    # In the order found: of two files with the same lines, the first one's session is charged for them.
+    with contextlib.closing(work(host, [group for group in groups if not _streamed(group)])) as results:
+        for group in groups:
+            if _streamed(group):
+                ingest.sweep(group)
+                continue
+            parcel, report = next(results)
             if writer.adopt(parcel):
                 ingest.adopt(report, group[-1].file.path, sum(each.size for each in group))
             else:
                 ingest.sweep(group)
-    parcelled_files = {id(each) for each in new}
-    ingest.sweep([each for each in found if id(each) not in parcelled_files])
 
 
 def parcelled(found: Sequence[Found]) -> list[list[Found]]:
-    """Files in order, grouped to parcels of a few megabytes."""
+    """Files in order, grouped to parcels of a few megabytes; a file too large for a worker is alone."""
     groups: list[list[Found]] = []
-    filled = PARCEL_BYTES
+    filled = 0
     for each in found:
-        if filled + each.size > PARCEL_BYTES:
+        if not groups or filled + each.size > PARCEL_BYTES:
             groups.append([])
             filled = 0
         groups[-1].append(each)
         filled += each.size
     return groups
+
+
+def _streamed(group: Sequence[Found]) -> bool:
+    return group[0].size > FILE_BYTES_MAX
 
 
 def work(host: str, groups: Sequence[Sequence[Found]]) -> Generator[tuple[Parcel, Report], None, None]:
@@ -121,7 +131,8 @@ class _Pool:
         for process in self._processes:
             for pipe in (process.stdin, process.stdout):
                 assert pipe is not None
-                pipe.close()
+                with contextlib.suppress(BrokenPipeError):  # a task that a dead worker never read
+                    pipe.close()
 
     def _serve(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
@@ -134,7 +145,10 @@ class _Pool:
                 process.stdin.flush()
                 result = pickle.load(process.stdout)
             except Exception as error:  # whatever it is, somebody waits for this result
-                result = RuntimeError(f"a worker process ended early ({process.poll()})")
+                result = RecollectError(
+                    f"a worker process ended early (exit {process.poll()})",
+                    hint="run the same command again; everything saved before is still there",
+                )
                 result.__cause__ = error
             with self._ready:
                 self._results[number] = result

@@ -195,7 +195,9 @@ class Memory:
 
         from recollect.reparse import reparse
 
-        aside = self.path.with_name(f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}")
+        stem, number = f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}", 0
+        while (aside := self.path.with_name(f"{stem}-{number}" if number else stem)).exists():
+            number += 1
         try:
             os.link(self.path, aside)  # the replaced file keeps this name
         except OSError as error:
@@ -207,7 +209,8 @@ class Memory:
                     report = reparse(readable, writer)
                 _verified(new)
         except BaseException:
-            aside.unlink()
+            if os.path.samefile(aside, self.path):  # else it is the only name the old file has
+                aside.unlink()
             raise
         return RepairReport(report.lines, readable.lost_lines, readable.lost, aside)
 

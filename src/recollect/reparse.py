@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
 from recollect.adapters import ADAPTERS, Adapter, Parser, adapter_of
 from recollect.ingest import Progress, parse_line
 from recollect.reader import BadLine, decode
-from recollect.records import Line, LineFlag, Role, SessionFacts, SourceFile
+from recollect.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
 from recollect.store.base import Source, StoredLine, View, Writer
 
 _LINES_AT_ONCE = 4096
@@ -58,21 +59,23 @@ def _source(
     parent = "" if source.file.role == Role.MAIN else before.parent
     file = replace(source.file, agent=adapter.name, parent=parent)
     parser = adapter.parser(file, {})
-    lines = old.lines(source)
+    lines = _derived(parser, file, old.lines(source))
+    count = offset = 0
     while True:
-        batch = [_derive(parser, file, stored) for stored in itertools.islice(lines, _LINES_AT_ONCE)]
+        batch = list(itertools.islice(lines, _LINES_AT_ONCE))
+        count += len(batch)
+        offset += sum(_size(file, line) for line in batch)
         known = parser.facts
         stem = PurePath(file.path).stem
-        facts = replace(
-            known, id=source.session or known.id or stem, project=known.project or before.project
-        )
+        facts = replace(known, id=source.session or known.id or stem, project=known.project or before.project)
         done = len(batch) < _LINES_AT_ONCE
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
         cursor = replace(source.cursor, state=parser.state(), waiting=waiting)
-        taken = writer.take(
-            file, source.host, batch, cursor, facts, parser=adapter.version, restart=restart
-        )
+        if done and count < source.lines:
+            # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
+            cursor = Cursor(offset, terminated=file.framing == Framing.LINES, state=parser.state())
+        taken = writer.take(file, source.host, batch, cursor, facts, parser=adapter.version, restart=restart)
         restart = False
         report.lines += len(batch)
         report.entries_after += taken.entries
@@ -95,7 +98,16 @@ def _adapter(old: View, source: Source) -> Adapter:
     return next((a for a in ADAPTERS if a.recognise(path, head) is not None), adapter_of(""))
 
 
-def _derive(parser: Parser, file: SourceFile, stored: StoredLine) -> Line:
-    if stored.flags & LineFlag.CONTINUES:
-        return Line(stored.data, stored.flags)
-    return parse_line(parser, file.framing, stored.data, stored.flags & LineFlag.PENDING)
+def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> Iterator[Line]:
+    long = False  # inside a line that was too long for one piece
+    for stored in lines:
+        piece = long or stored.flags & LineFlag.CONTINUES
+        long = bool(stored.flags & LineFlag.CONTINUES)
+        flags = stored.flags & (LineFlag.PENDING | LineFlag.CONTINUES) | (LineFlag.BAD if piece else 0)
+        yield parse_line(parser, file.framing, stored.data, flags)
+
+
+def _size(file: SourceFile, line: Line) -> int:
+    """How many bytes of its file a line stands for."""
+    cut = file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES
+    return 0 if line.flags & LineFlag.PENDING else len(line.data) + (not cut)

@@ -23,7 +23,7 @@ import pytest
 from recollect.errors import RecollectError, StoreMissing, StoreWriteFailed
 from recollect.store import disk as disk_module
 from recollect.store.hdf5 import Hdf5Store
-from tests.faults.story import STORE, TEMPORARY, QuietDisk, Story, ingest, state_of
+from tests.faults.story import STORE, TEMPORARY, QuietDisk, Story, ingest, memory, state_of
 from tests.faults.world import RecordingDisk, World, write_files
 
 CALLS = ("open", "write", "truncate", "sync", "sync_data", "sync_folder", "rename", "unlink")
@@ -191,7 +191,7 @@ def test_c05_a_commit_that_failed_is_not_acknowledged_by_a_second_try(story: Sto
         assert seen == (story.final if committed else story.states[0])
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.full)])
 def test_c05_what_a_failed_sync_left_behind_is_never_relied_on(story: Story, fast_path: Path, every: int) -> None:
     """Each sync of the story fails once, and what it should have written may be gone for good; the
     step is done again by another process, all goes well from there, and then the power is cut."""
@@ -309,4 +309,40 @@ def test_c05_a_redo_file_that_cannot_be_read_is_not_thrown_away(story: Story, fa
             pass
     assert redo.exists(), "an acknowledged commit was deleted"
     with Hdf5Store.open(path, disk=QuietDisk()) as store:
+        assert state_of(store) == story.final
+
+
+def test_c06_two_processes_make_the_same_store_at_once(story: Story, fast_path: Path) -> None:
+    """The slower one finds the store made, and already written to, and uses that."""
+    path = fast_path / STORE
+
+    class Overtaken(QuietDisk):
+        done = False
+
+        def sync(self, fd: int) -> None:
+            if not self.done:
+                self.done = True
+                with Hdf5Store.open(path, create=True, disk=QuietDisk()) as faster:
+                    ingest(faster, story.everything)
+
+    story.grow()
+    with Hdf5Store.open(path, create=True, disk=Overtaken()) as store:
+        assert state_of(store) == story.final
+
+
+def test_c10_a_writer_leaves_the_work_of_others_alone(story: Story, fast_path: Path) -> None:
+    """A snapshot called `memory.h5.bak`, half written, is not what a killed rewrite of `memory.h5` left."""
+    path, copy = fast_path / STORE, fast_path / f"{STORE}.bak"
+
+    class Disturbed(QuietDisk):
+        def sync(self, fd: int) -> None:
+            with Hdf5Store.open(path, disk=QuietDisk()) as other, other.writer():
+                pass
+
+    story.grow()
+    with Hdf5Store.open(path, create=True, disk=QuietDisk()) as store:
+        ingest(store, story.everything)
+    with Hdf5Store.open(path, disk=Disturbed()) as store:
+        memory(store).snapshot(copy)
+    with Hdf5Store.open(copy, disk=QuietDisk()) as store:
         assert state_of(store) == story.final

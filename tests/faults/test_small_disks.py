@@ -80,7 +80,7 @@ def play_in_child(story: Story, path: Path) -> tuple[int, int, str]:
 @pytest.mark.root
 @needs_root
 @pytest.mark.parametrize("mount", [tmpfs, ext4])
-@pytest.mark.parametrize("step_bytes", [560 << 10, pytest.param(64 << 10, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step_bytes", [960 << 10, pytest.param(64 << 10, marks=pytest.mark.full)])
 def test_c04_disk_full_at_many_points(story: Story, mount: Mount, step_bytes: int) -> None:
     """No signal, a message that says why, reading goes on, and with space again all is completed."""
     codes, wrong = set(), []
@@ -165,7 +165,7 @@ def test_c14_sixty_four_descriptors_are_enough_for_many_operations(story: Story,
                 with Hdf5Store(fast_path / name, disk=QuietDisk()) as store:
                     with contextlib.suppress(RecollectError), store.view():
                         pass
-                    with contextlib.suppress(RecollectError), store.writer():
+                    with contextlib.suppress(RecollectError), store.writer(timeout=0.2):
                         pass
                     with contextlib.suppress(RecollectError), store.rehearsal():
                         pass

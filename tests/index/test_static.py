@@ -53,7 +53,7 @@ NEARER = [
     ("memory leak in the cache", "cache never evicts and memory grows", "rename the variable"),
     ("refreshToken expired", "oauth token expiry and refresh", "css grid layout"),
     ("timeout while waiting for the response", "request timed out after 30 seconds", "list of colours"),
-    ("permission denied when writing the file", "cannot write: access is not permitted", "average of numbers"),
+    ("permission denied when writing the file", "cannot write, access not permitted", "average of numbers"),
     ("speed up the slow query", "add an index to make the sql query faster", "translate the readme"),
     ("I adopted a puppy last week", "we got a new dog", "the printer is out of paper"),
     ("my sister is getting married", "the wedding of a family member", "compile the kernel module"),
@@ -95,7 +95,9 @@ def test_rows_are_unit_and_no_words_are_zeros(embedder: StaticEmbedder) -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(texts=st.lists(st.text(max_size=60) | st.sampled_from([a for row in NEARER for a in row]), max_size=20))
+@given(
+    texts=st.lists(st.text(max_size=60) | st.sampled_from([a for row in NEARER for a in row]), max_size=20)
+)
 def test_a_text_has_the_same_bits_alone_and_in_a_batch(texts: list[str]) -> None:
     embedder = StaticEmbedder.load()
     together = embedder.encode(texts)
@@ -163,7 +165,9 @@ def test_related_texts_are_nearer_than_unrelated_ones(embedder: StaticEmbedder) 
 def test_a_rare_word_turns_the_query_towards_itself(embedder: StaticEmbedder) -> None:
     rare, other = embedder.encode(["kubernetes", "meeting"])
     plain = embedder.encode_query("kubernetes meeting")
-    weighed = embedder.encode_query("kubernetes meeting", idf=lambda word: 9.0 if word == "kubernetes" else 1.0)
+    weighed = embedder.encode_query(
+        "kubernetes meeting", idf=lambda word: 9.0 if word == "kubernetes" else 1.0
+    )
     assert weighed @ rare > plain @ rare
     assert weighed @ other < plain @ other
 

@@ -26,7 +26,7 @@ class CodexAdapter:
     """Rollouts of every era."""
 
     name: Final = "codex"
-    version: Final = 1
+    version: Final = 2
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         moved = environ.get("CODEX_HOME", "")

@@ -61,6 +61,17 @@ _INJECTED: Final = (
     "Another language model started to solve this problem",
 )
 
+# How a result begins when the client could not do what the call asked for.
+_REFUSED: Final = (
+    "unsupported call: ",
+    "unsupported custom tool call: ",
+    "failed to parse function arguments: ",
+    "exec_command failed",
+    "write_stdin failed",
+    "apply_patch verification failed",
+    "unable to locate image at ",
+)
+
 
 class Twins:
     """The last few texts that were said once and may yet be said again."""
@@ -191,7 +202,7 @@ class Reader:
             failed = output.get("success") is False
             output = output.get("content")
         text = output if type(output) is str else lines_of(output)
-        flags = ERROR if failed or exit_failed(text) else 0
+        flags = ERROR if failed or exit_failed(text) or text.startswith(_REFUSED) else 0
         if is_injected(text):
             flags |= INJECTED
         call = text_of(payload.get("call_id"))

@@ -24,6 +24,7 @@ from recollect.adapters.fields import (
     TITLE_PROMPT,
     OpenCalls,
     context_flags,
+    count_of,
     dict_of,
     facts_restored,
     facts_state,
@@ -44,7 +45,17 @@ _REQUEST: Final = "## My request for Codex:"  # IDE extensions put their context
 class CodexParser:
     """Reads one rollout in file order."""
 
-    __slots__ = ("_billed", "_calls", "_facts", "_introduced", "_maybe", "_meter", "_reader", "_twins")
+    __slots__ = (
+        "_billed",
+        "_calls",
+        "_facts",
+        "_introduced",
+        "_maybe",
+        "_meter",
+        "_reader",
+        "_replayed",
+        "_twins",
+    )
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
         if "facts" in state:
@@ -53,9 +64,11 @@ class CodexParser:
             self._facts = SessionFacts("codex", source.session, root=source.session)
         self._calls = OpenCalls(state.get("calls", {}))
         self._twins = Twins(state.get("twins", ()))
-        self._meter = Meter(state.get("total", ()))
+        self._meter = Meter(state.get("total", ()), recorded=state.get("recorded", False))
         self._reader = Reader(self._calls, self._twins, self._facts.model)
         self._introduced: bool = state.get("introduced", False)  # our own session_meta was read
+        # A subagent's file may begin with its parent's history: the lines before this ordinal.
+        self._replayed: int = state.get("replayed", 0)
         # The thread whose totals this file's token counts go on from, and the one they would
         # go on from if its history turned out to be in this file too.
         self._billed: str = state.get("billed", source.session)
@@ -71,7 +84,9 @@ class CodexParser:
             "calls": self._calls.state(),
             "twins": self._twins.state(),
             "total": self._meter.state(),
+            "recorded": self._meter.recorded,
             "introduced": self._introduced,
+            "replayed": self._replayed,
             "billed": self._billed,
             "maybe": self._maybe,
         }
@@ -90,10 +105,15 @@ class CodexParser:
         time_ms = time_of(record.get("timestamp"))
         if time_ms:
             self._facts.saw(time_ms)
+        if self._replayed and count_of(record.get("ordinal")) >= self._replayed:
+            self._replayed = 0
         if name == "response_item":
             return self._item(f"response_item/{text_of(payload.get('type'))}", payload, time_ms)
         if name == "event_msg":
             return self._event(payload, time_ms)
+        if name == "token_usage_record":
+            usage = self._meter.record(payload, self._facts.id, self._facts.model, time_ms)
+            return Parsed(name, (Entry(Kind.EVENT, "", 0, time_ms),), usage=usage)
         handler = _RECORDS.get(name)
         if handler is None:
             return unknown(name, time_ms)
@@ -163,6 +183,7 @@ class CodexParser:
             self._introduced = True
             if session:
                 self._facts.id = self._facts.root = self._billed = session
+            self._replayed = count_of(payload.get("subagent_history_start_ordinal"))
             self._relate(payload)
             self._describe(payload)
         elif session == self._facts.id:
@@ -242,6 +263,11 @@ class CodexParser:
     def _failed(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return Entry(Kind.EVENT, text_of(payload.get("message")), ERROR, time_ms)
 
+    def _ended(self, payload: dict[str, Any], time_ms: int) -> Entry:
+        """The end of a turn; when the model could not be asked, the only place that says why."""
+        text = text_of(dict_of(payload.get("error")).get("message"))
+        return Entry(Kind.EVENT, text, ERROR if text else 0, time_ms)
+
     def _told(self, payload: dict[str, Any], time_ms: int) -> Entry:
         text = text_of(payload.get("message")) or text_of(payload.get("reason"))
         return Entry(Kind.EVENT, text, 0, time_ms)
@@ -268,7 +294,7 @@ class CodexParser:
         """Take the title from the first prompt, and the directory from the context before it."""
         facts = self._facts
         for entry in entries:
-            if entry.kind is Kind.PROMPT and facts.title_rank < TITLE_PROMPT:
+            if entry.kind is Kind.PROMPT and facts.title_rank < TITLE_PROMPT and not self._replayed:
                 asked = entry.text.rpartition(_REQUEST)[2]
                 facts.titled(title_of(asked) or title_of(entry.text), TITLE_PROMPT)
             elif entry.kind is Kind.CONTEXT and not facts.cwd:
@@ -318,6 +344,8 @@ _EVENTS: Final[dict[str, _Handler]] = {
     "stream_error": CodexParser._failed,
     "warning": CodexParser._told,
     "turn_aborted": CodexParser._told,
+    "task_complete": CodexParser._ended,
+    "turn_complete": CodexParser._ended,
     "thread_name_updated": CodexParser._named,
     "thread_goal_updated": CodexParser._goal,
     "exited_review_mode": CodexParser._reviewed,
@@ -347,11 +375,9 @@ _EVENTS: Final[dict[str, _Handler]] = {
             "model_reroute",
             "plan_update",
             "sub_agent_activity",
-            "task_complete",
             "task_started",
             "thread_rolled_back",
             "thread_settings_applied",
-            "turn_complete",
             "turn_diff",
             "turn_started",
         ),
@@ -359,4 +385,4 @@ _EVENTS: Final[dict[str, _Handler]] = {
     ),
 }
 
-TYPES: Final = frozenset({"response_item", "event_msg", *_RECORDS})
+TYPES: Final = frozenset({"response_item", "event_msg", "token_usage_record", *_RECORDS})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,12 @@ class Disk:
         flags = (os.O_RDWR if write else os.O_RDONLY) | _CLOEXEC
         flags |= os.O_CREAT if create or new else 0
         flags |= os.O_EXCL if new else 0
-        return os.open(path, flags, 0o600)
+        fd = os.open(path, flags, 0o600)
+        # One that was there may be open to others: a copy, a restored backup.
+        if write and os.name != "nt" and stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
+            with contextlib.suppress(OSError):
+                os.fchmod(fd, 0o600)
+        return fd
 
     def write(self, fd: int, data: bytes | bytearray | memoryview, offset: int) -> None:
         """Write all of `data` at `offset`, or raise."""
@@ -77,6 +83,7 @@ class Disk:
         for each in reversed(missing):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(each, 0o700)
+            self.sync_folder(each.parent)
 
     @contextlib.contextmanager
     def opened(self, path: Path) -> Iterator[int]:

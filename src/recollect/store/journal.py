@@ -152,6 +152,8 @@ class Journal:
             self._fd = self._fd if self._fd >= 0 else self._disk.open(self.path, write=True)
         except FileNotFoundError:
             return True
+        except OSError as error:
+            raise StoreWriteFailed(self.path, error) from error
         try:
             self._lock()
             try:
@@ -162,6 +164,8 @@ class Journal:
                 return True
             finally:
                 locks.release(self._fd, locks.APPEND)
+        except OSError as error:
+            raise StoreWriteFailed(self.path, error) from error
         finally:
             self.close()
 

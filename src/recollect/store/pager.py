@@ -20,7 +20,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recollect.errors import NotAStore, StoreCorrupt, StoreTooNew, StoreWriteFailed
+from recollect.errors import NotAStore, StoreCorrupt, StoreError, StoreTooNew, StoreWriteFailed
 from recollect.store.disk import Disk, read_at, read_bytes_at
 
 PAGE_BYTES = 4096
@@ -120,8 +120,13 @@ def read_redo(path: Path) -> Redo | None:
     """The redo file beside a store if there is a complete one."""
     try:
         data = redo_path(path).read_bytes()
-    except OSError:
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        # Not the same as none: it may hold the only copy of an acknowledged commit.
+        raise StoreError(
+            f"{redo_path(path)}: cannot be read: {error.strerror or error}", hint="try again; nothing was changed"
+        ) from error
     index_at = _REDO_HEADER.size
     if len(data) < index_at or not data.startswith(_REDO_MAGIC):
         return None
@@ -218,7 +223,8 @@ class Pager:
         try:
             got = read_at(self._fd, view, start) if length else 0
         except BaseException as error:  # kept for check(): HDF5 cannot carry it
-            self.error = self.error or error
+            # Without its traceback, which would keep HDF5's buffer in a frame after HDF5 has freed it.
+            self.error = self.error or error.with_traceback(None)
             got = 0
         if got < length:
             view[got:] = bytes(length - got)
@@ -235,7 +241,7 @@ class Pager:
         try:
             self._put(view, start)
         except BaseException as error:  # out of memory, most likely
-            self.error = self.error or error
+            self.error = self.error or error.with_traceback(None)
         self._size = max(self._size, start + length)
         return length
 

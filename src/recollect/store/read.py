@@ -27,6 +27,7 @@ from recollect.records import (
     SessionFacts,
     SourceFile,
     SourceFlag,
+    line_key,
     name_key,
 )
 from recollect.store.base import Array, Session, Source, StoredEntry, StoredLine, StoreInfo, UsageColumns
@@ -34,7 +35,7 @@ from recollect.store.forms import TextForm, text_of
 from recollect.store.frames import Damaged
 from recollect.store.layout import TABLES
 from recollect.store.pager import Header
-from recollect.store.tables import Stream, Table
+from recollect.store.tables import Stream, Table, opened
 
 _ROWS_AT_ONCE = 4096
 _Row = TypeVar("_Row")
@@ -67,16 +68,16 @@ class Hdf5View:
 
     @cached_property
     def line_stream(self) -> Stream:
-        return Stream(self._file["streams/lines"])
+        return Stream(opened(self._file, "streams/lines"))
 
     @cached_property
     def text_stream(self) -> Stream:
-        return Stream(self._file["streams/texts"])
+        return Stream(opened(self._file, "streams/texts"))
 
     def table(self, name: str) -> Table:
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = Table(self._file["tables/" + name], TABLES[name])
+            table = self._tables[name] = Table(opened(self._file, "tables/" + name), TABLES[name])
         return table
 
     @cached_property
@@ -219,9 +220,11 @@ class Hdf5View:
 
     # -- rows to values ------------------------------------------------------------------
 
+    def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
+        return {column: self.table(name).read(column, start, stop).tolist() for column in TABLES[name]}
+
     def _sessions(self, start: int, stop: int) -> Iterator[RowSession]:
-        table = self.table("sessions")
-        columns = {c: table.read(c, start, stop).tolist() for c in TABLES["sessions"]}
+        columns = self._columns("sessions", start, stop)
         for n in range(stop - start):
             cell = {c: values[n] for c, values in columns.items()}
             facts = SessionFacts(
@@ -236,8 +239,7 @@ class Hdf5View:
             yield RowSession(facts, self.name(cell["host"]), cell["entries"], row=start + n)
 
     def _sources(self, start: int, stop: int) -> Iterator[RowSource]:
-        table = self.table("sources")
-        columns = {c: table.read(c, start, stop).tolist() for c in TABLES["sources"]}
+        columns = self._columns("sources", start, stop)
         for n in range(stop - start):
             cell = {c: values[n] for c, values in columns.items()}
             session = self._session_id(cell["session"])
@@ -324,51 +326,114 @@ class Hdf5View:
 class Salvage(Hdf5View):
     """A view of a damaged store that leaves out what cannot be read and says what that was.
 
-    A source whose name is unreadable gets another one: its lines are what matters.
+    A source whose row or name is unreadable gets another name: its lines are what matters.
+    Lines of which no table says any more whose they were come last, as a source of their own.
     """
 
     def __init__(self, file: h5py.File, header: Header) -> None:
         super().__init__(file, header)
         self.lost_lines = 0
         self.lost: list[str] = []
+        self._chains: dict[int, list[tuple[int, int]]] = {}
 
     def sessions(self) -> list[Session]:
-        return [s for row in range(self.table("sessions").rows) if (s := self._try(self.session_at, row))]
+        rows = self._rows("sessions")
+        return [s for row in range(rows) if (s := self._or(None, self.session_at, row)) is not None]
 
     def sources(self, session: Session | None = None) -> list[Source]:
-        found = [self._try(self._named_source, row) for row in range(self.table("sources").rows)]
-        return [source for source in found if source is not None]
+        owners = self._or(np.zeros(0, np.uint32), self.table("spans").read, "source")
+        rows = max(self._rows("sources"), int(owners.max(initial=0)) + 1 if len(owners) else 0)
+        found: list[Source] = [self._named_source(row) for row in range(rows)]
+        strays = self._strays()
+        if strays:
+            self._chains[rows] = strays
+            found.append(self._nameless(rows))
+        return found
 
     def text(self, at: int, length: int) -> str:
-        try:
-            return super().text(at, length)
-        except Damaged as error:
-            self._lose(f"a name or title: {error}")
-            return ""
+        return self._or("", super().text, at, length)
 
-    def _named_source(self, row: int) -> RowSource:
-        source = self.source_at(row)
-        path = source.file.path or f"recovered/source-{row}.jsonl"
-        return replace(source, file=replace(source.file, path=path))
+    def _session_id(self, row: int) -> str:
+        return self._or("", super()._session_id, row)
 
     def lines(self, source: Source) -> Iterator[StoredLine]:
         assert isinstance(source, RowSource)
         number = 0
-        for first, count in self.intervals("spans", "sources", "span", source.row):
+        for first, count in self._chain(source.row):
             for row in range(first, first + count):
                 number += 1
                 try:
-                    yield next(self.line_range(row, row + 1))
+                    yield self._line(row)
                 except Damaged as error:
                     self.lost_lines += 1
                     self._lose(f"{source.file.path}:{number}: {error}")
 
-    def _try(self, read: Callable[[int], _Row], row: int) -> _Row | None:
+    def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
+        """What names a row must be readable; what only describes it may be missing."""
+        table, blank = self.table(name), [0] * (stop - start)
+        return {
+            column: table.read(column, start, stop).tolist()
+            if column in _NAMING
+            else self._or(blank, lambda c: table.read(c, start, stop).tolist(), column)
+            for column in TABLES[name]
+        }
+
+    def _line(self, row: int) -> StoredLine:
+        """A line whose bytes are what they were; what else was known of it may be lost."""
+        table = self.table("lines")
+        start = table.one("end", row - 1) if row else 0
+        data = self.line_stream.read(start, table.one("end", row))
+        digest = line_key(data)
+        for column, half in (("key_a", digest[:8]), ("key_b", digest[8:])):
+            own = int.from_bytes(half, "little")
+            if self._or(own, table.one, column, row) != own:
+                raise Damaged("is not what was read from its source")
+        return StoredLine(data, self._or(0, table.one, "flags", row), "")
+
+    def _named_source(self, row: int) -> RowSource:
+        source = self._or(None, self.source_at, row) or self._nameless(row)
+        path = source.file.path or f"recovered/source-{row}.jsonl"
+        return replace(source, file=replace(source.file, path=path))
+
+    def _nameless(self, row: int) -> RowSource:
+        count = sum(count for _, count in self._chain(row))
+        return RowSource(SourceFile("", f"recovered/source-{row}.jsonl"), "", Cursor(), "", count, 0, row=row)
+
+    def _chain(self, row: int) -> list[tuple[int, int]]:
+        """A source's intervals of lines, by its chain or, failing that, by whose each span says it is."""
+        found = self._chains.get(row)
+        if found is None:
+            found = self._chains[row] = self._or([], self._linked, row) or self._or([], self._owned, row)
+        return found
+
+    def _linked(self, row: int) -> list[tuple[int, int]]:
+        return self.intervals("spans", "sources", "span", row)
+
+    def _owned(self, row: int) -> list[tuple[int, int]]:
+        spans = self.table("spans")
+        firsts, counts = spans.read("first").tolist(), spans.read("count").tolist()
+        return [(firsts[n], counts[n]) for n in np.flatnonzero(spans.read("source") == row).tolist()]
+
+    def _strays(self) -> list[tuple[int, int]]:
+        """Whole lines that no source has."""
+        held = np.zeros(self._rows("lines"), bool)
+        for row in range(self._rows("sources")):
+            for first, count in self._chain(row):
+                held[first : first + count] = True
+        flags = self._or(np.zeros(len(held), np.uint8), self.table("lines").read, "flags")
+        held |= flags & LineFlag.PENDING != 0  # a half that was replaced by its whole
+        return [(row, 1) for row in np.flatnonzero(~held).tolist()]
+
+    def _rows(self, table: str) -> int:
+        return self._or(0, lambda: self.table(table).rows)
+
+    def _or(self, instead: _Row, read: Callable[..., _Row], *arguments: object) -> _Row:
+        """What can be read, or something instead of it."""
         try:
-            return read(row)
-        except Damaged as error:
-            self._lose(f"row {row}: {error}")
-            return None
+            return read(*arguments)
+        except (Damaged, ValueError) as error:
+            self._lose(str(error))
+            return instead
 
     def _lose(self, what: str) -> None:
         if len(self.lost) < _LOST_NAMED and what not in self.lost:
@@ -376,6 +441,7 @@ class Salvage(Hdf5View):
 
 
 _LOST_NAMED = 50
+_NAMING = {"id_at", "id_length", "path_at", "path_length", "agent", "host", "session", "role", "framing"}
 _LINE_COLUMNS = ("end", "entries", "key_a", "type")
 
 

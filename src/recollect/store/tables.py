@@ -5,6 +5,9 @@ handed over with HDF5's direct chunk write. A full chunk is deflated once. The l
 unfilled one is stored with deflate level 0: its size never changes, so HDF5 rewrites it
 in place instead of leaving a hole behind with every commit. Deflate ends in an Adler-32,
 so a rotten chunk of either sort is an error on read, not a wrong number.
+
+They are decoded here as well, because HDF5's index of chunks has no checksum: to HDF5 a
+chunk that one flipped bit made unfindable is a run of zeros, and no error (measured).
 """
 
 from __future__ import annotations
@@ -31,6 +34,14 @@ from recollect.store.layout import (
 )
 
 
+def opened(parent: h5py.Group, name: str) -> h5py.Group | h5py.Dataset:
+    """What a group holds under a name."""
+    try:
+        return parent[name]
+    except (KeyError, OSError, RuntimeError) as error:
+        raise Damaged(f"{parent.name.rstrip('/')}/{name} cannot be opened: {error}") from error
+
+
 class Table:
     """One group of equally long columns. Appended rows can be read at once."""
 
@@ -39,6 +50,7 @@ class Table:
         self._columns = columns
         self._datasets: dict[str, h5py.Dataset] = {}
         self._tails: dict[str, Array] = {}  # the unfilled last chunk of each column, while writing
+        self._decoded: dict[str, tuple[int, Array]] = {}  # the chunk last read of each column
         first = self._dataset(next(iter(columns)))
         self.rows: int = first.shape[0]
         self._chunk_rows: int = first.chunks[0]
@@ -55,14 +67,18 @@ class Table:
 
     def read(self, column: str, start: int = 0, stop: int | None = None) -> Array:
         """Rows start to stop of a column."""
-        try:
-            values: Array = self._dataset(column)[start : self.rows if stop is None else stop]
-        except OSError as error:
-            raise Damaged(f"column {self._group.name}/{column}: {error}") from error
+        stop = self.rows if stop is None else min(stop, self.rows)
+        values: Array = np.empty(max(stop - start, 0), self._columns[column])
+        for at in range(start // self._chunk_rows * self._chunk_rows, stop, self._chunk_rows):
+            low, high = max(start, at), min(stop, at + self._chunk_rows)
+            values[low - start : high - start] = self._decode(column, at)[low - at : high - at]
         return values
 
     def one(self, column: str, row: int) -> int:
-        return int(self.read(column, row, row + 1)[0])
+        if not 0 <= row < self.rows:
+            raise Damaged(f"table {self._group.name} has no row {row}")
+        inside = row % self._chunk_rows
+        return int(self._decode(column, row - inside)[inside])
 
     def append(self, values: Mapping[str, Array | list[int]]) -> int:
         """Add rows; every column is given, all of one length. Returns the first new row."""
@@ -111,10 +127,25 @@ class Table:
         full = start + self._chunk_rows <= self.rows
         shuffled = data.view("u1").reshape(self._chunk_rows, data.itemsize).T.tobytes()
         self._dataset(column).id.write_direct_chunk((start,), zlib.compress(shuffled, 6 if full else 0), 0)
+        self._decoded.pop(column, None)
         if full:
             self._tails.pop(column, None)
         else:
             self._tails[column] = data
+
+    def _decode(self, column: str, start: int) -> Array:
+        """The chunk that begins with a row, not to be changed."""
+        held = self._decoded.get(column)
+        if held is not None and held[0] == start:
+            return held[1]
+        try:
+            _, packed = self._dataset(column).id.read_direct_chunk((start,))
+            shuffled = np.frombuffer(zlib.decompress(packed), "u1").reshape(-1, self._chunk_rows)
+            values: Array = shuffled.T.copy().view(self._columns[column]).reshape(self._chunk_rows)
+        except (OSError, RuntimeError, ValueError, zlib.error) as error:
+            raise Damaged(f"column {self._group.name}/{column}: rows from {start} on: {error}") from error
+        self._decoded[column] = start, values
+        return values
 
     @property
     def _tail_start(self) -> int:
@@ -123,10 +154,7 @@ class Table:
     def _dataset(self, column: str) -> h5py.Dataset:
         dataset = self._datasets.get(column)
         if dataset is None:
-            try:
-                dataset = self._datasets[column] = self._group[column]
-            except (KeyError, OSError, RuntimeError) as error:
-                raise Damaged(f"column {self._group.name}/{column} cannot be opened: {error}") from error
+            dataset = self._datasets[column] = opened(self._group, column)
         return dataset
 
 
@@ -135,8 +163,8 @@ class Stream:
 
     def __init__(self, group: h5py.Group) -> None:
         self._name = group.name
-        self._data: h5py.Dataset = group["data"]
-        self.blocks = Table(group["blocks"], BLOCKS)
+        self._data: h5py.Dataset = opened(group, "data")
+        self.blocks = Table(opened(group, "blocks"), BLOCKS)
         self._index: dict[str, Array] = {}
         self._cache: OrderedDict[int, bytes] = OrderedDict()
         self._open = bytearray()  # the block being filled

@@ -226,9 +226,7 @@ class Hdf5Writer(Hdf5View):
     def _entry_rows(self) -> int:
         return self._first_entry + self._pack.entry_count
 
-    def _known_rows(
-        self, source: _SourceRow, lines: Sequence[Line], digests: Sequence[bytes]
-    ) -> list[int]:
+    def _known_rows(self, source: _SourceRow, lines: Sequence[Line], digests: Sequence[bytes]) -> list[int]:
         """For each line the row of an equal one that is not of this very source, or -1.
 
         Half-written lines are on their own: they will be replaced, and have no entries.
@@ -395,9 +393,7 @@ class Hdf5Writer(Hdf5View):
                 table.update(np.array([row]), {c: np.array([value]) for c, value in cells.items()})
         new = [(keys[n], self._usage[keys[n]]) for n in range(len(keys)) if n not in stored]
         names = ("key", "line", "session", "model", "time", *TOKENS)
-        rows = [
-            (key, c.line, c.owner, self._name_row(c.model), c.time_ms, *_bounded(c)) for key, c in new
-        ]
+        rows = [(key, c.line, c.owner, self._name_row(c.model), c.time_ms, *_bounded(c)) for key, c in new]
         table.append(columns_of(names, "usage", rows))
         self._usage_keys.added(np.array([key for key, _ in new], np.uint64))
         self._usage.clear()

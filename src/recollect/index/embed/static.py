@@ -70,8 +70,10 @@ class StaticEmbedder:
 
     def encode_query(self, text: str, idf: Idf | None = None) -> Vectors:
         """The vector to search with; given `idf`, a word counts by the root of its rarity."""
+        vector: Vectors
         if idf is None:
-            return self.encode([text])[0]
+            vector = self.encode([text])[0]
+            return vector
         rows: list[int] = []
         weights: list[float] = []
         for word, count in Counter(words(text)).items():
@@ -149,7 +151,7 @@ def _words_of_run(run: str) -> list[str]:
     run = run[:RUN_CHARS_MAX]
     if not run.isascii():
         # The vocabulary knows no accents, and a combining mark would cut a word in two.
-        run = "".join(mark for mark in unicodedata.normalize("NFD", run) if unicodedata.category(mark) != "Mn")
+        run = "".join(c for c in unicodedata.normalize("NFD", run) if unicodedata.category(c) != "Mn")
     return [word.lower() for word in _WORD.findall(run)]
 
 

@@ -1,0 +1,172 @@
+"""One of many processes on one store: `python crowd.py ROLE NUMBER FOLDER SECONDS`.
+
+Every process that adds has a transcript of its own, whose lines follow from their number,
+and a file into which it writes how far it was told that its lines are safe.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path[:0] = os.environ.get("RECOLLECT_TEST_PATH", "").split(os.pathsep)
+
+from recollect.config import Config
+from recollect.errors import RecollectError
+from recollect.memory import Memory
+from recollect.records import Role, Segment, SourceFile
+from recollect.store import locks
+from recollect.store.base import source_bytes
+from recollect.store.hdf5 import Hdf5Store
+
+HOST = "here"
+ADDERS = ("append", "append", "append", "killed", "ingest")  # their numbers are their places
+
+
+def line(number: int, n: int) -> bytes:
+    record = {
+        "type": "user", "uuid": f"{number}-{n}", "sessionId": session(number),
+        "timestamp": "2026-11-15T10:00:00.000Z", "cwd": "/work",
+        "message": {"role": "user", "content": f"line {n} of process {number} " + "word " * (n % 40)},
+    }  # fmt: skip
+    return json.dumps(record).encode() + b"\n"
+
+
+def session(number: int) -> str:
+    return f"{number:08d}-1111-4aaa-8bbb-000000000001"
+
+
+def transcript(folder: Path, number: int) -> Path:
+    return folder / "projects" / "-work" / f"{session(number)}.jsonl"
+
+
+def acked(folder: Path, number: int) -> int:
+    """How many lines this process has been told are safe."""
+    try:
+        return int((folder / f"acked-{number}").read_bytes() or 0)
+    except FileNotFoundError:
+        return 0
+
+
+def ack(folder: Path, number: int, lines: int) -> None:
+    new = folder / f"acked-{number}.new"
+    new.write_text(str(lines))
+    os.replace(new, folder / f"acked-{number}")
+
+
+def run(role: str, number: int, folder: Path, seconds: float) -> None:
+    store = Hdf5Store.open(folder / "memory.h5")
+    memory = Memory(store, Config(folder / "memory.h5", HOST))
+    turn: Callable[[], None] = {
+        "append": Appender(memory, number, folder).turn, "killed": Appender(memory, number, folder).turn,
+        "ingest": Ingester(memory, number, folder).turn, "checkpoint": memory.checkpoint,
+        "compact": memory.compact, "read": Reader(memory, folder).turn,
+    }[role]  # type: ignore[assignment] # fmt: skip
+    turns, end = 0, time.monotonic() + seconds
+    with memory:
+        while time.monotonic() < end:
+            turn()
+            turns += 1
+            time.sleep({"checkpoint": 0.05, "compact": 0.7, "ingest": 0.02}.get(role, 0.001))
+    report = {"role": role, "turns": turns, "waited_ms": max(WAITS, default=0), "view_ms": max(VIEWS[1:], default=0)}  # the first one loads HDF5
+    (folder / f"report-{role}-{number}").write_text(json.dumps(report))
+
+
+class Appender:
+    """Appends a line at a time; begins where it was told to be safe, as after a kill."""
+
+    def __init__(self, memory: Memory, number: int, folder: Path) -> None:
+        self.memory, self.number, self.folder = memory, number, folder
+        self.n = acked(folder, number)
+        self.offset = sum(len(line(number, n)) for n in range(self.n))
+        self.file = SourceFile("claude", str(transcript(folder, number)), Role.MAIN, session=session(number))
+
+    def turn(self) -> None:
+        data = line(self.number, self.n)
+        self.memory.append(Segment(self.file, HOST, self.offset, data))
+        self.n, self.offset = self.n + 1, self.offset + len(data)
+        ack(self.folder, self.number, self.n)
+
+
+class Ingester:
+    """Lets its transcript grow and ingests it."""
+
+    def __init__(self, memory: Memory, number: int, folder: Path) -> None:
+        self.memory, self.number, self.folder = memory, number, folder
+        self.n = 0
+        transcript(folder, number).parent.mkdir(parents=True, exist_ok=True)
+
+    def turn(self) -> None:
+        with open(transcript(self.folder, self.number), "ab") as file:
+            file.write(line(self.number, self.n))
+        self.memory.ingest([transcript(self.folder, self.number)])
+        self.n += 1
+        ack(self.folder, self.number, self.n)
+
+
+class Reader:
+    """Sees everything that was safe when it asked, whole, in order, once."""
+
+    def __init__(self, memory: Memory, folder: Path) -> None:
+        self.memory, self.folder = memory, folder
+
+    def turn(self) -> None:
+        safe = {number: acked(self.folder, number) for number in range(len(ADDERS))}
+        asked = time.monotonic()
+        with self.memory.view() as view:
+            VIEWS.append(round((time.monotonic() - asked) * 1000, 1))
+            shown = {s.facts.id: s for s in view.sessions()}
+            sources = {s.file.path: s for s in view.sources()}
+            total = 0
+            for number, lines in safe.items():
+                if session(number) not in shown:
+                    assert lines == 0, f"session {number} is missing, {lines} lines were safe"
+                    continue
+                source = sources[str(transcript(self.folder, number))]
+                data = b"".join(source_bytes(source, view.lines(source)))
+                assert data == b"".join(line(number, n) for n in range(source.lines)), f"session {number} differs"
+                assert source.lines >= lines, f"session {number}: {source.lines} lines, {lines} were safe"
+                assert shown[session(number)].entries == source.lines
+                total += source.lines
+            assert view.info().entries == view.info().lines == total
+
+
+WAITS: list[float] = []  # milliseconds in which a lock was waited for, by what was asked of the clock
+VIEWS: list[float] = []  # milliseconds from asking for a view to having it
+
+
+def measured() -> None:
+    """Count the pauses that waiting for a lock asks for: what the scheduler adds is not the lock's doing."""
+    real_acquire, asked = locks.acquire, [0.0]
+
+    class Clock:
+        monotonic = staticmethod(time.monotonic)
+
+        @staticmethod
+        def sleep(seconds: float) -> None:
+            asked[0] += seconds
+            time.sleep(seconds)
+
+    def acquire(*args: object, **options: object) -> bool:
+        asked[0] = 0.0
+        try:
+            return real_acquire(*args, **options)  # type: ignore[arg-type]
+        finally:
+            WAITS.append(round(asked[0] * 1000, 1))
+
+    locks.time = Clock  # type: ignore[assignment]
+    locks.acquire = acquire  # type: ignore[assignment]
+
+
+if __name__ == "__main__":
+    role, number, folder, seconds = sys.argv[1:]
+    if role == "read":
+        measured()
+    try:
+        run(role, int(number), Path(folder), float(seconds))
+    except RecollectError as error:
+        sys.exit(f"{role} {number}: {type(error).__name__}: {error}")
