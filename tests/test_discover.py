@@ -15,12 +15,12 @@ from recollect.errors import SourceError
 
 
 def test_parents_come_before_their_subagents_and_older_rollouts_before_newer(tmp_path: Path) -> None:
-    session = claude_path(tmp_path, 9)
+    session = claude_path(tmp_path, 1)
     write(session.with_suffix("") / "subagents" / "agent-1.jsonl", said(1, "sub") + b"\n")
     write(session.with_suffix("") / "subagents" / "agent-1.meta.json", b"{}")
     write(session.with_suffix("") / "tool-results" / "toolu_1.txt", b"spilled")
     write(session, said(1, "main") + b"\n")
-    write(claude_path(tmp_path, 1), said(1, "other") + b"\n")
+    write(claude_path(tmp_path, 9), said(1, "other") + b"\n")
     for day in ("03", "01", "02"):
         write(tmp_path / "sessions" / f"rollout-2026-01-{day}T00-00-00-{uuid_of(int(day))}.jsonl", b"{}\n")
     found = discover([tmp_path])

@@ -20,7 +20,7 @@ from tests.test_ingest import adds_up, claude_path, codex_path, said, texts, uui
 
 from recollect import bulk, ingest, reader
 from recollect.records import Kind
-from recollect.store.write import KeyIndex
+from recollect.store.keys import KeyIndex
 
 SOURCE = str(Path(__file__).parent.parent / "src")
 
@@ -151,14 +151,19 @@ def test_c16_pathological_json_comes_back_unchanged_and_harms_no_neighbour(folde
 
 def test_c16_numbers_of_a_tool_call_are_not_altered(folder: Path) -> None:
     """2^70 is a float to the fast parser; what a tool was given must show every digit."""
-    call = {"type": "tool_use", "id": "toolu_1", "name": "Seek", "input": {"offset": 2**70, "small": 2**63}}
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "Seek",
+        "input": {"offset": 2**70 + 1, "small": 2**63},
+    }
     record = said(1, "", type="assistant", message={"role": "assistant", "id": "m", "content": [call]})
     write(claude_path(folder / "logs", 1), record + b"\n")
     with open_memory(folder / "m.h5") as memory:
         memory.ingest([folder / "logs"])
         (entry,) = memory.show(uuid_of(1))
         assert entry.entry.kind is Kind.CALL
-        assert json.loads(entry.entry.text) == {"offset": 2**70, "small": 2**63}
+        assert json.loads(entry.entry.text) == {"offset": 2**70 + 1, "small": 2**63}
 
 
 # -- C17: any text ---------------------------------------------------------------------------------

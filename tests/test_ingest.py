@@ -30,8 +30,8 @@ from recollect.store.base import source_bytes
 
 # An example is a whole store, so a failing one is shown as it is rather than shrunk for minutes.
 _PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
-few = settings(max_examples=12, deadline=None, phases=_PHASES, suppress_health_check=list(HealthCheck))
-more = settings(few, max_examples=24)
+few = settings(max_examples=10, deadline=None, phases=_PHASES, suppress_health_check=list(HealthCheck))
+more = settings(few, max_examples=16)
 
 FIXTURES = sorted(
     path for agent in ("claude", "codex") for path in (DATA / agent).rglob("*") if path.is_file()
@@ -96,8 +96,9 @@ def digest(path: Path) -> bytes:
 
 _ODD = [
     b"", b" ", b"\t\r", b"\r", b"\0", b"\0" * 40, b"\xef\xbb\xbf{}", b"\xff\xfe", b"\x0b", b"\xc2\x85",
-    b"{", b"}", "\u2028\u2029".encode(), b"null", b"12", b"-0.0", b"NaN", b'"\\ud800"', b"[1,2", b'{"type":"user"}',
-    b'{"a":1}{"b":2}', b'{"type":"user","message":{"role":"user","content":"x\\u2028y"},"sessionId":"s"}',
+    b"{", b"}", "\u2028\u2029".encode(), b"null", b"12", b"-0.0", b"NaN", b'"\\ud800"', b"[1,2",
+    b'{"type":"user"}', b'{"a":1}{"b":2}',
+    b'{"type":"user","message":{"role":"user","content":"x\\u2028y"},"sessionId":"s"}',
     said(1, "a \u2028 b \x0b c \x85 d"), said(2, "e\u0301 \U0001f600"), said(3, "\ud83d"),
     said(4, "x") + b"\r",
     answered(5, "fine", 7, 1), b'{"type":"no-such-type","uuid":"u","sessionId":"s"}',
@@ -597,6 +598,39 @@ def test_a_half_line_that_a_newline_ends_is_counted_as_bad_not_as_known(folder: 
         assert (report.bad, report.taken, report.duplicate, report.waiting) == (1, 1, 0, 0)
         assert dict(report.bad_reasons) == {"not JSON": 1}
         assert b"".join(memory.raw(uuid_of(1))) == path.read_bytes()
+
+
+def test_two_files_that_end_in_the_same_half_line_both_wait(folder: Path) -> None:
+    with open_memory(folder / "m.h5") as memory:
+        for n in (1, 2):
+            write(claude_path(folder / "logs", n), said(n, "fine", session=n) + b'\n{"type":"us')
+            report = memory.ingest([folder / "logs"])
+            assert (report.waiting, report.taken, report.duplicate) == (1, 1, 0)
+        write(claude_path(folder / "logs", 1), said(1, "fine") + b"\n" + said(3, "done") + b"\n")
+        memory.ingest([folder / "logs"])
+        assert b"".join(memory.raw(uuid_of(2))).endswith(b'\n{"type":"us')
+
+
+def test_compacting_drops_replaced_halves_and_moves_everything_else_along(folder: Path) -> None:
+    """Rows that nothing refers to lie among the others, so every reference has to move."""
+    paths = [claude_path(folder / "logs", n) for n in range(4)]
+    with open_memory(folder / "m.h5") as memory:
+        for step in range(1, 6):
+            for n, path in enumerate(paths):
+                lines = [answered(10 * n + m, f"{n}.{m}", m + 1, 10 * n + m, session=n) for m in range(step)]
+                write(path, b"\n".join(lines) + b'\n{"cut off %d' % step)
+            memory.ingest([folder / "logs"])
+        before, lines_before = content(memory), memory.info().lines
+        memory.compact()
+        assert content(memory) == before
+        assert lines_before - memory.info().lines == 4 * 4  # of each file all halves but the last
+        with memory.view() as view:
+            columns = view.usage()
+            for row, line in enumerate(columns.line.tolist()):
+                source, number = view.locate(line)
+                record = json.loads(list(view.lines(source))[number - 1].data)
+                assert record["message"]["usage"]["output_tokens"] == columns.output[row]
+        assert memory.check() == []
 
 
 def test_a_whole_line_equal_to_another_files_half_line_has_its_entries(folder: Path) -> None:

@@ -24,6 +24,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "facade": ("memory", "config"),
     "output": ("export",),
     "insight": ("usage",),
+    "search": ("query", "index"),
     "intake": ("ingest", "bulk", "reparse", "discover", "project", "reader", "retention"),
     "edges": ("adapters", "store"),
     "values": ("records", "errors", "text"),

@@ -21,7 +21,7 @@ from tests.test_ingest import adds_up, claude_path, digest, said, texts, uuid_of
 
 from recollect.errors import NotAStore, RecollectError, StoreCorrupt, StoreTooNew
 from recollect.memory import Memory
-from recollect.records import Segment, SourceFile
+from recollect.records import Segment, SourceFile, line_key
 from recollect.store.disk import Disk
 from recollect.store.pager import FORMAT_VERSION, PAGE_BYTES, Header
 
@@ -366,6 +366,26 @@ def test_c09_the_lost_end_of_a_log_is_read_again(folder: Path) -> None:
         assert b"".join(memory.raw(uuid_of(1))) == data
 
 
+def test_c09_a_line_that_is_not_what_was_read_is_found_and_given_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every checksum holds, and still the line's own key says that these are not its bytes."""
+    lines = [said(n, f"prompt {n}") for n in range(6)]
+    write(claude_path(folder / "logs", 1), b"\n".join(lines) + b"\n")
+    with open_memory(folder / "m.h5") as memory:
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                "recollect.store.write.line_key",
+                lambda data: line_key(b"other" if data == lines[3] else data),
+            )
+            memory.ingest([folder / "logs"])
+        assert [finding.what for finding in memory.check()] == ["line 3 is not what was read from its source"]
+        assert memory.repair().lost_lines == 1
+        assert texts(memory, uuid_of(1)) == [f"prompt {n}" for n in range(6) if n != 3]
+        memory.ingest([folder / "logs"])
+        assert b"".join(memory.raw(uuid_of(1))) == b"\n".join(lines) + b"\n"
+
+
 def test_c09_a_failed_repair_leaves_the_original(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _damage(store, "streams/lines/data")
     before = _files(store.parent)
@@ -394,7 +414,8 @@ def test_c09_a_repair_that_was_done_keeps_the_damaged_file_whatever_follows(
 
         def renamed(self: Disk, source: Path, target: Path) -> None:
             rename(self, source, target)
-            monkeypatch.setattr(Disk, "sync_folder", fail)
+            if target == store:
+                monkeypatch.setattr(Disk, "sync_folder", fail)
 
         monkeypatch.setattr(Disk, "rename", renamed)
         with pytest.raises(RecollectError):

@@ -362,3 +362,22 @@ def test_junk_lines_are_kept_and_counted() -> None:
         "",
     ]
     assert parsed[-1].entries[0].text == "a bare string"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "worktree-state", "worktreeSession": {"worktreeName": "wt1", "worktreeBranch": "wt1"}},
+        {"type": "worktree-state", "worktreeSession": None},
+        {"type": "relocated", "relocatedCwd": "/home/ada/elsewhere"},
+        {"type": "isolation-latch", "side": "host"},
+        {"type": "fork-context-ref", "parentSessionId": FORK, "parentLastUuid": "u1", "agentId": "a1"},
+        {"type": "speculation-accept", "timestamp": "2026-11-15T08:00:00.000Z", "timeSavedMs": 12},
+    ],
+)
+def test_bookkeeping_of_newer_clients_is_known(record: dict[str, Any]) -> None:
+    parser = fresh()
+    parsed = parser.parse({**record, "sessionId": MODERN})
+    assert parsed.known
+    assert [entry.kind for entry in parsed.entries] == [Kind.EVENT]
+    assert parser.facts.id == MODERN

@@ -20,6 +20,7 @@ FORK = "019d0000-bbbb-7000-8000-000000000002"
 SUBAGENT = "019d0000-cccc-7000-8000-000000000003"
 PAGINATED = "019d0000-dddd-7000-8000-000000000004"
 INFORMED = "019d0000-eeee-7000-8000-000000000007"
+RECORDED = "019d0000-ffff-7000-8000-000000000008"
 BARE = "5e0f3c9a-1d2b-4c3d-8e4f-000000000005"
 DOCUMENT = "0f0f0f0f-0000-4000-8000-000000000006"
 
@@ -223,6 +224,12 @@ def test_an_output_keeps_every_character_nul_too() -> None:
         ('{"output":"x","metadata":{"exit_code":-1,"duration_seconds":1.0}}', True),
         ({"content": "x", "success": False}, True),
         ("aborted by user", False),
+        ("unsupported call: update_plan", True),
+        ("unsupported custom tool call: apply_patch", True),
+        ("failed to parse function arguments: missing field `cmd` at line 1 column 12", True),
+        ('exec_command failed: CreateProcess { message: "Rejected" }', True),
+        ("write_stdin failed: Unknown process id 99999", True),
+        ("unable to locate image at `/nope.png`: No such file or directory", True),
     ],
 )
 def test_a_failed_command_is_an_error_in_every_era(output: Any, failed: bool) -> None:
@@ -239,6 +246,25 @@ def test_how_a_tool_ended_repeats_its_result() -> None:
         ("call_2", Flag.COPY | Flag.ERROR),
         ("call_3", Flag.COPY),
     ]
+
+
+def test_a_call_shown_as_failed_gives_an_error_whatever_its_output_says() -> None:
+    results = of(entries_of(RECORDED), Kind.RESULT)
+    assert [(entry.tool, bool(entry.flags & Flag.ERROR)) for entry in results] == [
+        ("mcp__timer__start", True),
+        ("exec_command", False),
+    ]
+
+
+def test_a_call_that_fails_after_its_output_leaves_nothing_behind() -> None:
+    parser = fresh()
+    parser.parse(item(type="function_call", name="exec_command", arguments="{}", call_id="c"))
+    output = item(type="function_call_output", call_id="c", output="Chunk ID: a\nProcess running\nOutput:\n")
+    failed = {"type": "CommandExecution", "id": "c", "status": "failed", "exit_code": -1}
+    parser.parse(output)
+    parser.parse(event(type="item_completed", item=failed))
+    (entry,) = parser.parse(output).entries
+    assert not entry.flags & Flag.ERROR
 
 
 def test_session_facts() -> None:
@@ -359,6 +385,35 @@ def test_a_subagent_that_replays_its_parent_shares_its_keys() -> None:
     assert parser.facts.id == "s"
 
 
+def test_a_recorded_response_is_counted_by_its_record_alone() -> None:
+    """The client died before the first token_count, and its totals lack that response ever after."""
+    parsed, facts = read(RECORDED)
+    usages = [line.usage for line in parsed if line.usage]
+    assert summed(usages) == (1900, 1000, 50, 15)
+    assert [line.type for line in parsed if line.usage] == ["token_usage_record"] * 2
+    assert all(usage.key.startswith(f"codex:{RECORDED}:") for usage in usages)
+    assert {usage.model for usage in usages} == {"gpt-5.5"}
+    assert (facts.relation, facts.parent, facts.root) == (Relation.SUBAGENT, PARENT, PARENT)
+
+
+def test_a_replayed_record_keeps_the_key_its_thread_gave_it() -> None:
+    record = next(r for r in read_records(path_of(RECORDED)) if r["type"] == "token_usage_record")
+    own = next(line.usage for line in read(RECORDED)[0] if line.usage)
+    fork = fresh()
+    fork.parse({"type": "session_meta", "payload": {"id": "f", "forked_from_id": RECORDED}})
+    usage = fork.parse(record).usage
+    assert own is not None
+    assert usage is not None
+    assert usage.key == own.key
+
+
+def test_the_title_of_a_subagent_is_its_task_not_what_its_parent_was_asked() -> None:
+    parsed, facts = read(RECORDED)
+    contexts = of([entry for line in parsed for entry in line.entries], Kind.CONTEXT)
+    assert [entry.text for entry in contexts] == ["Make the syncs faster", "Measure one sync"]
+    assert facts.title == "Measure one sync"
+
+
 @pytest.mark.parametrize("count", [-1, 2**70, 1e300, float("nan"), True, "12", None, [1]])
 def test_what_cannot_be_a_count_counts_nothing(count: Any) -> None:
     usage = fresh().parse(token_count((10, 0, 1), (count, 0, 1))).usage
@@ -429,6 +484,15 @@ def test_errors_and_interruptions_are_events() -> None:
     assert [(line.entries[0].text, line.entries[0].flags) for line in parsed[-2:]] == [
         ("interrupted", Flag.SIDECHAIN),
         ("stream disconnected", Flag.ERROR | Flag.SIDECHAIN),
+    ]
+
+
+def test_a_review_and_a_turn_that_failed_say_so() -> None:
+    parsed, _ = read(RECORDED)
+    assert all(line.known for line in parsed)
+    assert [(line.entries[0].text, line.entries[0].flags) for line in parsed[-2:]] == [
+        ("Nothing to fix.", Flag.SIDECHAIN),
+        ("The server said no.", Flag.ERROR | Flag.SIDECHAIN),
     ]
 
 

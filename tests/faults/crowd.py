@@ -72,7 +72,12 @@ def run(role: str, number: int, folder: Path, seconds: float) -> None:
             turn()
             turns += 1
             time.sleep({"checkpoint": 0.05, "compact": 0.7, "ingest": 0.02}.get(role, 0.001))
-    report = {"role": role, "turns": turns, "waited_ms": max(WAITS, default=0), "view_ms": max(VIEWS[1:], default=0)}  # the first one loads HDF5
+    report = {
+        "role": role,
+        "turns": turns,
+        "waited_ms": max(WAITS, default=0),
+        "view_ms": max(VIEWS[1:], default=0),
+    }  # the first one loads HDF5
     (folder / f"report-{role}-{number}").write_text(json.dumps(report))
 
 
@@ -128,7 +133,9 @@ class Reader:
                     continue
                 source = sources[str(transcript(self.folder, number))]
                 data = b"".join(source_bytes(source, view.lines(source)))
-                assert data == b"".join(line(number, n) for n in range(source.lines)), f"session {number} differs"
+                assert data == b"".join(line(number, n) for n in range(source.lines)), (
+                    f"session {number} differs"
+                )
                 assert source.lines >= lines, f"session {number}: {source.lines} lines, {lines} were safe"
                 assert shown[session(number)].entries == source.lines
                 total += source.lines

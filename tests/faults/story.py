@@ -26,7 +26,14 @@ from recollect.store.hdf5 import Hdf5Store
 DATA = Path(__file__).parents[1] / "data"
 HOST = "here"
 STORE = "memory.h5"
-TEMPORARY = (".tmp", ".tmp-redo")  # of a creation cut short; test_c10 asks after those
+TEMPORARY = (
+    ".tmp",
+    ".tmp-redo",
+    ".tmp-redo-new",
+    ".new",
+    ".new-redo",
+    ".new-redo-new",
+)  # test_c10 asks after those
 
 State = dict[str, Any]
 
@@ -66,7 +73,9 @@ def state_of_view(seen: View) -> State:
         sources[key] = (hashlib.sha256(data).hexdigest(), len(data), source.lines)
     for session in seen.sessions():
         shown = [(e.id, e.type, e.entry) for e in seen.entries(session)]
-        assert len(shown) == session.entries, f"{session.facts.id}: {len(shown)} entries, not {session.entries}"
+        assert len(shown) == session.entries, (
+            f"{session.facts.id}: {len(shown)} entries, not {session.entries}"
+        )
         # Sorted: a session shows its transcript and its spilled results in the order they were taken.
         digest = hashlib.sha256(repr(sorted(map(repr, shown))).encode("utf-8", "surrogatepass")).hexdigest()
         assert session.facts.id not in sessions, f"session {session.facts.id} is there twice"
@@ -97,7 +106,9 @@ class Story:
             shutil.copy(codex[1], self.live)
             shutil.copy(codex[2], self.probed)
         claude = DATA / "claude"
-        self.whole = {self.swept / p.relative_to(claude): p.read_bytes() for p in sorted(claude.rglob("*.jsonl"))}
+        self.whole = {
+            self.swept / p.relative_to(claude): p.read_bytes() for p in sorted(claude.rglob("*.jsonl"))
+        }
 
     @property
     def everything(self) -> list[Path]:
@@ -140,9 +151,7 @@ class Story:
             at += len(data)
         return pieces
 
-    def play(
-        self, path: Path, disk: Disk, tell: Callable[[str, int], object], *, last: int = 99
-    ) -> None:
+    def play(self, path: Path, disk: Disk, tell: Callable[[str, int], object], *, last: int = 99) -> None:
         """Make the store and take every step, telling of each one's start and acknowledgement."""
         self.shrink()
         tell("start", 0)
@@ -195,7 +204,9 @@ class Story:
             seen = state_of(store)
             assert seen == self.final, difference(seen, [self.final])
             assert store.pending() == []
-        left = sorted(p.name for p in path.parent.iterdir() if p.name != STORE and not p.name.endswith(TEMPORARY))
+        left = sorted(
+            p.name for p in path.parent.iterdir() if p.name != STORE and not p.name.endswith(TEMPORARY)
+        )
         assert left == [], f"left behind: {left}"
 
 

@@ -17,14 +17,15 @@ from itertools import chain, islice
 from pathlib import Path
 
 import pytest
+from tests.faults.story import HOST, STORE, QuietDisk, State, Story, ingest, memory, state_of
+from tests.faults.world import Files, Op, RecordingDisk, World, points, torn_by_kill, write_files
 
 from recollect.errors import StoreBusy, StoreWriteFailed
 from recollect.ingest import Ingest
 from recollect.records import Segment
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import Journal, journal_path, read_frames
-from tests.faults.story import HOST, STORE, QuietDisk, State, Story, ingest, memory, state_of
-from tests.faults.world import Files, Op, RecordingDisk, World, points, torn_by_kill, write_files
+
 
 @dataclass
 class Crash:
@@ -146,7 +147,13 @@ def ingest_again(story: Story, store: Hdf5Store) -> None:
 
 
 def crashes_in_recovery(
-    story: Story, log: list[Op], folder: Path, recovery: Callable[[Story, Hdf5Store], None], *, every: int, seeds: int
+    story: Story,
+    log: list[Op],
+    folder: Path,
+    recovery: Callable[[Story, Hdf5Store], None],
+    *,
+    every: int,
+    seeds: int,
 ) -> Iterator[Crash]:
     """First a kill, so that what was not synced is still there; then the power goes during what follows."""
     for n, world, allowed in walk(story, log):
@@ -184,7 +191,9 @@ def test_c01_c02_power_cut_while_recovering_from_a_kill(
     assert check_all(story, crashes, fast_path, complete_every=10, at_least=30) == []
 
 
-def crashes_after_an_append(story: Story, log: list[Op], folder: Path, seeds: int) -> Iterator[tuple[Files, str]]:
+def crashes_after_an_append(
+    story: Story, log: list[Op], folder: Path, seeds: int
+) -> Iterator[tuple[Files, str]]:
     """A kill anywhere; another process appends and is told it is safe; then the power goes."""
     for n, world, _ in walk(story, log):
         found = empty(folder / "killed")
@@ -212,7 +221,9 @@ def test_c02_an_append_beside_a_killed_process_survives_a_power_cut(
     assert sorted(lost) == []
 
 
-def test_c02_a_number_folded_before_its_frame_was_lost_is_not_given_again(story: Story, fast_path: Path) -> None:
+def test_c02_a_number_folded_before_its_frame_was_lost_is_not_given_again(
+    story: Story, fast_path: Path
+) -> None:
     """An appender dies before its sync, a checkpoint folds the frame, and the power cut brings
     back the journal (its removal was not synced) without the frame. The next number must be a new one."""
     path = fast_path / STORE

@@ -19,12 +19,12 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from tests.faults.story import STORE, TEMPORARY, QuietDisk, Story, ingest, memory, state_of
+from tests.faults.world import RecordingDisk, World, write_files
 
 from recollect.errors import RecollectError, StoreMissing, StoreWriteFailed
 from recollect.store import disk as disk_module
 from recollect.store.hdf5 import Hdf5Store
-from tests.faults.story import STORE, TEMPORARY, QuietDisk, Story, ingest, memory, state_of
-from tests.faults.world import RecordingDisk, World, write_files
 
 CALLS = ("open", "write", "truncate", "sync", "sync_data", "sync_folder", "rename", "unlink")
 
@@ -115,7 +115,9 @@ def failures(story: Story, eves: list[Path], folder: Path) -> Iterator[tuple[int
                 yield step, n, name, error, stays
 
 
-def check_failure(story: Story, eves: list[Path], folder: Path, failure: tuple[int, int, str, int, bool]) -> None:
+def check_failure(
+    story: Story, eves: list[Path], folder: Path, failure: tuple[int, int, str, int, bool]
+) -> None:
     step, n, _, error, stays = failure
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(eves[step], folder)
@@ -147,7 +149,14 @@ def test_c05_any_storage_call_fails_once_or_from_then_on(
     story: Story, eves: list[Path], fast_path: Path
 ) -> None:
     everything = list(failures(story, eves, fast_path))
-    assert {name for _, _, name, _, _ in everything} >= {"open", "write", "sync", "sync_data", "sync_folder", "unlink"}
+    assert {name for _, _, name, _, _ in everything} >= {
+        "open",
+        "write",
+        "sync",
+        "sync_data",
+        "sync_folder",
+        "unlink",
+    }
     chosen = random.Random(5).sample(everything, min(40, len(everything)))
     assert wrong_after(story, eves, fast_path, chosen) == []
 
@@ -192,7 +201,9 @@ def test_c05_a_commit_that_failed_is_not_acknowledged_by_a_second_try(story: Sto
 
 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.full)])
-def test_c05_what_a_failed_sync_left_behind_is_never_relied_on(story: Story, fast_path: Path, every: int) -> None:
+def test_c05_what_a_failed_sync_left_behind_is_never_relied_on(
+    story: Story, fast_path: Path, every: int
+) -> None:
     """Each sync of the story fails once, and what it should have written may be gone for good; the
     step is done again by another process, all goes well from there, and then the power is cut."""
     clean = RecordingDisk(_empty(fast_path / "clean"))
@@ -273,7 +284,7 @@ def test_c10_nothing_is_left_behind_by_making_a_store(fast_path: Path) -> None:
     assert sorted(p.name for p in fast_path.iterdir()) == [STORE]
 
 
-def test_c10_what_a_killed_creation_left_is_cleaned_by_the_next(story: Story, fast_path: Path) -> None:
+def test_c10_what_a_killed_rewrite_left_is_cleaned_by_the_next_writer(story: Story, fast_path: Path) -> None:
     (fast_path / f".{STORE}.0123456789ab.tmp").write_bytes(b"half a store")
     with Hdf5Store.open(fast_path / STORE, create=True, disk=QuietDisk()) as store:
         ingest(store, story.everything)

@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.faults.crowd import ADDERS, HOST, acked, line, session, transcript
 
 import recollect
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.store.base import source_bytes
 from recollect.store.hdf5 import Hdf5Store
-from tests.faults.crowd import ADDERS, HOST, acked, line, session, transcript
 
 
 def start(role: str, number: int, folder: Path, seconds: float) -> subprocess.Popen[bytes]:

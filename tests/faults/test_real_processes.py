@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.faults.story import STORE, QuietDisk, Story, ingest
 
 import recollect
 from recollect.errors import StoreBusy
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import journal_path
-from tests.faults.story import STORE, QuietDisk, Story, ingest
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
@@ -84,7 +84,9 @@ def write_calls(lines: list[str]) -> list[Call]:
 
 def killed_play(story: Story, folder: Path, call: Call) -> int:
     """Kill the story at one call; returns the last acknowledged step."""
-    command = strace("-e", f"trace={call.name}", "-e", f"inject={call.name}:signal=SIGKILL:when={call.number}")
+    command = strace(
+        "-e", f"trace={call.name}", "-e", f"inject={call.name}:signal=SIGKILL:when={call.number}"
+    )
     done = subprocess.run(
         [*command, *worker("play", folder / STORE, story.folder, LAST)],
         env=environment(), capture_output=True, check=False,

@@ -14,12 +14,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from tests.faults.story import STORE, QuietDisk, Story, ingest, memory, state_of
 
 import recollect
 from recollect.errors import RecollectError, StoreWriteFailed
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import journal_path
-from tests.faults.story import STORE, QuietDisk, Story, ingest, memory, state_of
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 needs_root = pytest.mark.skipif(not ROOT, reason="only root can mount")
@@ -116,7 +116,9 @@ def read_only(folder: Path) -> Iterator[Path]:
 
 @pytest.mark.root
 @needs_root
-def test_c14_reading_works_on_a_read_only_mount_and_writing_says_why_not(story: Story, tmp_path: Path) -> None:
+def test_c14_reading_works_on_a_read_only_mount_and_writing_says_why_not(
+    story: Story, tmp_path: Path
+) -> None:
     story.play(tmp_path / STORE, QuietDisk(), lambda what, step: None, last=5)
     assert journal_path(tmp_path / STORE).exists()
     with read_only(tmp_path) as folder, Hdf5Store.open(folder / STORE) as store:

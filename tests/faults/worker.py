@@ -11,10 +11,11 @@ from pathlib import Path
 
 sys.path[:0] = os.environ.get("RECOLLECT_TEST_PATH", "").split(os.pathsep)
 
+from tests.faults.story import QuietDisk, Story, ingest
+
 from recollect.errors import RecollectError
 from recollect.store.disk import Disk
 from recollect.store.hdf5 import Hdf5Store
-from tests.faults.story import QuietDisk, Story, ingest
 
 
 def tell(what: str, step: int) -> None:

@@ -58,9 +58,12 @@ class Inode:
         undecided = [n for n, (_, state) in enumerate(self.since) if state != "kept"]
         cut = rng.choice(undecided) if undecided else 0
         for n, (op, state) in enumerate(self.since):
-            if state == "kept" or mood == "all" or (mood == "prefix" and n < cut):
-                _apply(data, op)
-            elif mood == "subset" and rng.random() < 0.5:
+            if (
+                state == "kept"
+                or mood == "all"
+                or (mood == "prefix" and n < cut)
+                or (mood == "subset" and rng.random() < 0.5)
+            ):
                 _apply(data, op)
             elif mood == "torn":
                 _apply_torn(data, op, rng)

@@ -9,24 +9,33 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.conftest import scratch
 
 from recollect.errors import StoreBusy, StoreWriteFailed, UsageError
 from recollect.store import journal as journal_module
 from recollect.store import locks
 from recollect.store.disk import Disk
 from recollect.store.journal import Journal, damage, frame_of, journal_path, read_frames
-from tests.conftest import scratch
 
 # Payloads that look like the journal's own marks, lengths and zeros are the ones to fear.
 MARKS = st.sampled_from(
-    [b"\xf5RCLFRM\xfa", b"\xfaEND", b"\0" * 40, frame_of(1, b"inner"), frame_of(9, b"x" * 30)[:-3], b"\xf5RCL"]
+    [
+        b"\xf5RCLFRM\xfa",
+        b"\xfaEND",
+        b"\0" * 40,
+        frame_of(1, b"inner"),
+        frame_of(9, b"x" * 30)[:-3],
+        b"\xf5RCL",
+    ]
 )
 PAYLOADS = st.lists(
     st.one_of(st.binary(min_size=1, max_size=80), st.lists(MARKS, min_size=1, max_size=3).map(b"".join)),
     min_size=1, max_size=8,
 )  # fmt: skip
 QUICK = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 
 
@@ -62,12 +71,16 @@ def test_what_is_appended_is_read_in_order_with_rising_numbers(payloads: list[by
 def test_frames_up_to_a_number_can_be_left_out(payloads: list[bytes], after: int) -> None:
     with scratch() as folder:
         append_all(folder / "m.h5", payloads)
-        assert [n for n, _ in read_frames(folder / "m.h5-wal", after)] == list(range(after + 1, len(payloads) + 1))
+        assert [n for n, _ in read_frames(folder / "m.h5-wal", after)] == list(
+            range(after + 1, len(payloads) + 1)
+        )
 
 
 @QUICK
 @given(payloads=PAYLOADS, cut=st.floats(0, 1), grown=st.booleans())
-def test_a_crash_at_any_byte_keeps_every_finished_frame(payloads: list[bytes], cut: float, grown: bool) -> None:
+def test_a_crash_at_any_byte_keeps_every_finished_frame(
+    payloads: list[bytes], cut: float, grown: bool
+) -> None:
     """Power loss is a truncation at a random byte, or zeros from there on; what was whole reads back."""
     ends, whole = [], b""
     for n, payload in enumerate(payloads, 1):

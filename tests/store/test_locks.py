@@ -52,7 +52,9 @@ def test_the_three_locks_are_independent(two: tuple[int, int]) -> None:
     assert not locks.acquire(other, locks.APPEND)
 
 
-def test_a_lock_stays_when_another_descriptor_of_the_file_is_closed(two: tuple[int, int], tmp_path: Path) -> None:
+def test_a_lock_stays_when_another_descriptor_of_the_file_is_closed(
+    two: tuple[int, int], tmp_path: Path
+) -> None:
     """POSIX locks would be gone now; that is why these are not POSIX locks."""
     one, other = two
     assert locks.acquire(one, locks.WRITER)

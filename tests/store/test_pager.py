@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.conftest import scratch
 
 import recollect
 from recollect.errors import NotAStore, StoreCorrupt, StoreTooNew, StoreWriteFailed
@@ -20,7 +21,6 @@ from recollect.store import pager as pager_module
 from recollect.store.disk import Disk
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.pager import PAGE_BYTES, Header, Pager, read_redo, recover, redo_path
-from tests.conftest import scratch
 
 ID = b"sixteen bytes id"
 
@@ -157,7 +157,9 @@ TestPager = PagerMachine.TestCase
 TestPager.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 
 
-def test_an_error_in_a_read_is_kept_and_raised_by_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_read_is_kept_and_raised_by_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fd, pager = make(tmp_path / "m.h5", Unsynced())
 
     def fails(fd: int, view: memoryview, offset: int) -> int:
@@ -174,7 +176,9 @@ def test_an_error_in_a_read_is_kept_and_raised_by_check(tmp_path: Path, monkeypa
     os.close(fd)
 
 
-def test_an_error_in_a_write_is_kept_and_raised_by_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_write_is_kept_and_raised_by_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fd, pager = make(tmp_path / "m.h5", Unsynced())
 
     def fails(self: Pager, view: memoryview, start: int) -> None:

@@ -24,7 +24,7 @@ class ClaudeAdapter:
     """Transcripts, subagent transcripts, their sidecars and spilled tool results."""
 
     name: Final = "claude"
-    version: Final = 1
+    version: Final = 2
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         moved = environ.get("CLAUDE_CONFIG_DIR", "")

@@ -32,6 +32,7 @@ ITEM: Final = 0
 EVENT: Final = 1
 
 _TWINS_MAX: Final = 16
+_FAILED_MAX: Final = 16
 
 # What the client puts in the user's place.
 _INJECTED: Final = (
@@ -100,11 +101,12 @@ class Twins:
 class Reader:
     """Turns items into entries for one session; remembers open calls and unpaired texts."""
 
-    __slots__ = ("calls", "model", "twins")
+    __slots__ = ("calls", "failed", "model", "twins")
 
-    def __init__(self, calls: OpenCalls, twins: Twins, model: str) -> None:
+    def __init__(self, calls: OpenCalls, twins: Twins, failed: Iterable[str], model: str) -> None:
         self.calls = calls
         self.twins = twins
+        self.failed = list(failed)  # calls known to have failed whose output is still to come
         self.model = model
 
     def item(self, payload: dict[str, Any], time_ms: int) -> list[Entry] | None:
@@ -141,6 +143,12 @@ class Reader:
         if text and self.twins.repeats(_unwrapped(text), side):
             return Entry(Kind.EVENT, "", COPY, time_ms)
         return Entry(kind, text, 0, time_ms, model=self.model)
+
+    def ended(self, call: str, *, failed: bool, time_ms: int) -> Entry:
+        """How a call ended, as the screen shows it: an output often does not say so itself."""
+        if failed and call in self.calls:
+            self.failed = [*self.failed, call][-_FAILED_MAX:]
+        return Entry(Kind.EVENT, "", COPY | ERROR if failed else COPY, time_ms, call=call)
 
     # -- response items
 
@@ -207,6 +215,9 @@ class Reader:
             flags |= INJECTED
         call = text_of(payload.get("call_id"))
         tool = self.calls.answered(call)
+        if call in self.failed:
+            self.failed.remove(call)
+            flags |= ERROR
         entries = [Entry(Kind.RESULT, text, flags, time_ms, tool, call)]
         if type(output) is list:
             entries += [Entry(Kind.IMAGE, "", 0, time_ms, tool, call) for part in output if _is_image(part)]
@@ -250,8 +261,12 @@ class Reader:
 
     def _tool_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
         """A tool call as the screen shows it: the call and its output are response items too."""
-        flags = COPY | ERROR if item.get("status") == "failed" else COPY
-        return [Entry(Kind.EVENT, "", flags, time_ms, call=text_of(item.get("id")))]
+        failed = item.get("status") == "failed"
+        return [self.ended(text_of(item.get("id")), failed=failed, time_ms=time_ms)]
+
+    def _review_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
+        output = dict_of(item.get("review_output"))
+        return [Entry(Kind.EVENT, text_of(output.get("overall_explanation")), 0, time_ms)]
 
 
 def is_context(text: str) -> bool:
@@ -341,6 +356,8 @@ _TURN_ITEMS: Final[dict[str, _Read]] = {
     "McpToolCall": Reader._tool_turn,
     "WebSearch": Reader._tool_turn,
     "ContextCompaction": Reader._bookkeeping,
+    "EnteredReviewMode": Reader._bookkeeping,
+    "ExitedReviewMode": Reader._review_turn,
     "Sleep": Reader._bookkeeping,
     "SubAgentActivity": Reader._bookkeeping,
 }

@@ -16,7 +16,6 @@ from recollect.adapters.codex_items import EVENT, Reader, Twins
 from recollect.adapters.codex_usage import Meter
 from recollect.adapters.fields import (
     BOUNDARY,
-    COPY,
     ERROR,
     META,
     SIDECHAIN,
@@ -65,7 +64,7 @@ class CodexParser:
         self._calls = OpenCalls(state.get("calls", {}))
         self._twins = Twins(state.get("twins", ()))
         self._meter = Meter(state.get("total", ()), recorded=state.get("recorded", False))
-        self._reader = Reader(self._calls, self._twins, self._facts.model)
+        self._reader = Reader(self._calls, self._twins, state.get("failed", ()), self._facts.model)
         self._introduced: bool = state.get("introduced", False)  # our own session_meta was read
         # A subagent's file may begin with its parent's history: the lines before this ordinal.
         self._replayed: int = state.get("replayed", 0)
@@ -83,6 +82,7 @@ class CodexParser:
             "facts": facts_state(self._facts),
             "calls": self._calls.state(),
             "twins": self._twins.state(),
+            "failed": self._reader.failed,
             "total": self._meter.state(),
             "recorded": self._meter.recorded,
             "introduced": self._introduced,
@@ -257,8 +257,7 @@ class CodexParser:
         code = payload.get("exit_code")
         failed = (type(code) is int and code != 0) or payload.get("success") is False
         failed = failed or "Err" in dict_of(payload.get("result"))
-        flags = COPY | ERROR if failed else COPY
-        return Entry(Kind.EVENT, "", flags, time_ms, call=text_of(payload.get("call_id")))
+        return self._reader.ended(text_of(payload.get("call_id")), failed=failed, time_ms=time_ms)
 
     def _failed(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return Entry(Kind.EVENT, text_of(payload.get("message")), ERROR, time_ms)

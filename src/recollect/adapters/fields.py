@@ -169,6 +169,9 @@ class OpenCalls:
             if len(self._tools) > CALLS_OPEN_MAX:
                 del self._tools[next(iter(self._tools))]
 
+    def __contains__(self, call: str) -> bool:
+        return call in self._tools
+
     def answered(self, call: str) -> str:
         return self._tools.pop(call, "")
 

@@ -306,6 +306,7 @@ class _OpenFile:
         try:
             self.file = h5py.File(pager, mode, libver=_LIBVER)
         except (OSError, RuntimeError, KeyError) as error:
+            pager.check()  # what HDF5 stumbled over may be the disk's fault
             raise StoreCorrupt(path, f"HDF5 cannot open it: {error}") from error
         self.view = Hdf5View(self.file, pager.header)
         self._finaliser = weakref.finalize(self, self.file.close)
@@ -327,6 +328,7 @@ def _told(path: Path, pager: Pager) -> Iterator[None]:
         yield
         pager.check()
     except Damaged as error:
+        pager.check()
         raise StoreCorrupt(path, str(error)) from error
 
 

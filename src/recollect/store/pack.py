@@ -20,6 +20,7 @@ from recollect.store.frames import compress
 from recollect.store.layout import BLOCK_BYTES, TABLES
 
 _KEYS_KEPT = 8192
+COUNT_MAX = 0xFFFFFFFF
 
 
 class Counted(NamedTuple):
@@ -37,10 +38,12 @@ class Counted(NamedTuple):
 
     @classmethod
     def of(cls, usage: Usage, line: int, owner: int) -> Counted:
-        tokens = (
+        tokens: tuple[int, ...] = (
             usage.output, usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h,
             usage.reasoning,
         )  # fmt: skip
+        if max(tokens) > COUNT_MAX:  # more than any model was ever sent: a slip in the log
+            tokens = tuple(min(count, COUNT_MAX) for count in tokens)
         return cls(tokens, usage.model, usage.time_ms, line, owner)
 
     def against(self, held: Counted | None) -> Counted:

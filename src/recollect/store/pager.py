@@ -124,9 +124,8 @@ def read_redo(path: Path) -> Redo | None:
         return None
     except OSError as error:
         # Not the same as none: it may hold the only copy of an acknowledged commit.
-        raise StoreError(
-            f"{redo_path(path)}: cannot be read: {error.strerror or error}", hint="try again; nothing was changed"
-        ) from error
+        why = f"{redo_path(path)}: cannot be read: {error.strerror or error}"
+        raise StoreError(why, hint="try again; nothing was changed") from error
     index_at = _REDO_HEADER.size
     if len(data) < index_at or not data.startswith(_REDO_MAGIC):
         return None
@@ -355,7 +354,7 @@ def recover(
     disk.unlink(redo_path(path).with_name(redo_path(path).name + "-new"))
     redo = read_redo(path)
     header = read_header(fd, path, redo)
-    if redo is not None and redo.generation == header.generation:
+    if redo is not None and redo.applies_to(header):
         # The dead writer may not have got to sync it, and what follows relies on it.
         with disk.opened(redo_path(path)) as redo_fd:
             disk.sync(redo_fd)

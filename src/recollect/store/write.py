@@ -7,7 +7,6 @@ the store commits the pages underneath.
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import json
 from collections.abc import Callable, Sequence
@@ -19,7 +18,9 @@ import numpy as np
 
 from recollect.records import Cursor, Line, LineFlag, SessionFacts, SourceFile, SourceFlag, line_key
 from recollect.store.base import Array, Source, Taken
+from recollect.store.chains import Chain
 from recollect.store.forms import TextForm, as_bytes
+from recollect.store.keys import KeyIndex
 from recollect.store.layout import ROWS_PER_CHUNK, TABLES
 from recollect.store.pack import TOKENS, Counted, Pack, Parcel, columns_of
 from recollect.store.pager import Header
@@ -35,62 +36,12 @@ _PARTIAL = LineFlag.PENDING | LineFlag.CONTINUES
 _FACT_NAMES = ("project", "cwd", "branch", "slug", "model", "version", "parent", "root")
 
 
-class _Chain:
-    """An owner's intervals of rows, oldest first, and which of them are new or changed.
-
-    No row is in two intervals, so the intervals sorted by their first row answer what the chain holds.
-    """
-
-    __slots__ = ("_sorted", "changed", "intervals", "rows")
-
-    def __init__(self, intervals: list[list[int]], rows: list[int]) -> None:
-        self.intervals = intervals  # [first, count]
-        self.rows = rows  # the row each has in its table; -1 not written yet
-        self.changed: set[int] = set()
-        self._sorted = sorted((first, n) for n, (first, _) in enumerate(intervals))
-
-    def add(self, first: int, count: int) -> None:
-        if not count:
-            return
-        if self.intervals and sum(self.intervals[-1]) == first:
-            self.intervals[-1][1] += count
-        else:
-            bisect.insort(self._sorted, (first, len(self.intervals)))
-            self.intervals.append([first, count])
-            self.rows.append(-1)
-        self.changed.add(len(self.intervals) - 1)
-
-    def drop_last(self) -> None:
-        """Take the last row off. An emptied interval stays, with nothing in it."""
-        self.intervals[-1][1] -= 1
-        self.changed.add(len(self.intervals) - 1)
-
-    def holds(self, row: int) -> bool:
-        return not self.missing(row, 1)
-
-    def missing(self, first: int, count: int) -> list[tuple[int, int]]:
-        """Those parts of an interval that the chain does not hold yet."""
-        parts: list[tuple[int, int]] = []
-        stop = first + count
-        at = bisect.bisect_right(self._sorted, (first, len(self.intervals)))
-        while at and not self.intervals[self._sorted[at - 1][1]][1]:
-            at -= 1  # an emptied interval hides none that begins before it
-        for position in range(max(at - 1, 0), len(self._sorted)):
-            have, n = self._sorted[position]
-            if have >= stop:
-                break
-            if have > first:
-                parts.append((first, have - first))
-            first = max(first, have + self.intervals[n][1])
-        return [*parts, (first, stop - first)] if first < stop else parts
-
-
 @dataclass(slots=True)
 class _SessionRow:
     row: int
     host: str
     facts: SessionFacts
-    chain: _Chain
+    chain: Chain
     id_place: tuple[int, int]
     title_place: tuple[int, int]
 
@@ -101,7 +52,7 @@ class _SourceRow:
     file: SourceFile
     host: str
     session: _SessionRow
-    chain: _Chain
+    chain: Chain
     path_place: tuple[int, int]
     cursor: Cursor = field(default_factory=Cursor)
     state_place: tuple[int, int] = (0, 0)
@@ -386,14 +337,14 @@ class Hdf5Writer(Hdf5View):
         for n, row in stored.items():
             counted = self._usage[keys[n]]
             if counted.tokens > tuple(table.one(column, row) for column in TOKENS):
-                cells = dict(zip(TOKENS, _bounded(counted), strict=True))
+                cells = dict(zip(TOKENS, counted.tokens, strict=True))
                 cells |= {
                     "line": counted.line, "model": self._name_row(counted.model), "time": counted.time_ms,
                 }  # fmt: skip
                 table.update(np.array([row]), {c: np.array([value]) for c, value in cells.items()})
         new = [(keys[n], self._usage[keys[n]]) for n in range(len(keys)) if n not in stored]
         names = ("key", "line", "session", "model", "time", *TOKENS)
-        rows = [(key, c.line, c.owner, self._name_row(c.model), c.time_ms, *_bounded(c)) for key, c in new]
+        rows = [(key, c.line, c.owner, self._name_row(c.model), c.time_ms, *c.tokens) for key, c in new]
         table.append(columns_of(names, "usage", rows))
         self._usage_keys.added(np.array([key for key, _ in new], np.uint64))
         self._usage.clear()
@@ -414,7 +365,7 @@ class Hdf5Writer(Hdf5View):
         if held is not None and not restart:
             return held
         place = self._put_text(file.path) if held is None else held.path_place
-        made = _SourceRow(self._next["sources"], file, host, session, _Chain([], []), place)
+        made = _SourceRow(self._next["sources"], file, host, session, Chain([], []), place)
         if held is not None:
             made.older, held.superseded = held.row, True
             self._dirty_sources[held.row] = held
@@ -450,7 +401,7 @@ class Hdf5Writer(Hdf5View):
         if held is None:
             blank = SessionFacts(facts.agent, facts.id)
             place = self._put_text(facts.id)
-            held = _SessionRow(self._next["sessions"], host, blank, _Chain([], []), place, (0, 0))
+            held = _SessionRow(self._next["sessions"], host, blank, Chain([], []), place, (0, 0))
             self._next["sessions"] += 1
         self._session_rows[key] = held
         if merge_facts(held.facts, facts):
@@ -469,7 +420,7 @@ class Hdf5Writer(Hdf5View):
             )  # fmt: skip
         return held
 
-    def _load_chain(self, chain: str, owners: str, link: str, row: int) -> _Chain:
+    def _load_chain(self, chain: str, owners: str, link: str, row: int) -> Chain:
         table = self.table(chain)
         rows = []
         at = self.table(owners).one(link, row)
@@ -477,7 +428,7 @@ class Hdf5Writer(Hdf5View):
             rows.append(at)
             at = table.one("before", at)
         rows.reverse()
-        return _Chain([[table.one("first", r), table.one("count", r)] for r in rows], rows)
+        return Chain([[table.one("first", r), table.one("count", r)] for r in rows], rows)
 
     # -- flush -------------------------------------------------------------------------------
 
@@ -595,48 +546,6 @@ class Hdf5Writer(Hdf5View):
         return (self.text_stream.append(data), len(data)) if data else (0, 0)
 
 
-class KeyIndex:
-    """Finds rows by a 64-bit key in one read of a column, without sorting or hashing it.
-
-    Eight bytes a row are read once per writer: 12 ms for 1.5 million lines, where a hash
-    table in the file would dirty a page per new key.
-    """
-
-    def __init__(self, view: Hdf5View, table: str, column: str) -> None:
-        self._view, self._table, self._column = view, table, column
-        self._keys: Array | None = None  # with room behind the rows
-        self._rows = 0
-
-    def find(self, keys: Array) -> list[tuple[int, int]]:
-        """(position in keys, row) of every match, rows rising."""
-        if not len(keys):
-            return []
-        if self._keys is None:
-            self._keys = self._view.table(self._table).read(self._column)
-            self._rows = len(self._keys)
-        marks = np.zeros(1 << 16, bool)
-        marks[keys & np.uint64(0xFFFF)] = True
-        rows = np.flatnonzero(marks[self._keys[: self._rows] & np.uint64(0xFFFF)])
-        order = np.argsort(keys, kind="stable")
-        low = np.searchsorted(keys[order], self._keys[rows], side="left")
-        high = np.searchsorted(keys[order], self._keys[rows], side="right")
-        return [
-            (int(order[n]), int(rows[hit]))
-            for hit in np.flatnonzero(high > low).tolist()
-            for n in range(int(low[hit]), int(high[hit]))
-        ]
-
-    def added(self, keys: Array) -> None:
-        """Rows with these keys were appended to the table."""
-        if self._keys is None or not len(keys):
-            return
-        rows = self._rows + len(keys)
-        if rows > len(self._keys):
-            self._keys = np.concatenate([self._keys[: self._rows], np.zeros(rows, np.uint64)])
-        self._keys[self._rows : rows] = keys
-        self._rows = rows
-
-
 def merge_facts(held: SessionFacts, new: SessionFacts) -> bool:
     """Let newer facts replace older ones, never by an empty one; True when the title changed."""
     for name in _FACT_NAMES:
@@ -649,10 +558,6 @@ def merge_facts(held: SessionFacts, new: SessionFacts) -> bool:
     before = held.title
     held.titled(new.title, new.title_rank)
     return held.title != before
-
-
-def _bounded(counted: Counted) -> tuple[int, ...]:
-    return tuple(min(count, 0xFFFFFFFF) for count in counted.tokens)
 
 
 def _shared_between(keys: Array, owner: Array) -> bool:
