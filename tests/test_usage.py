@@ -335,7 +335,9 @@ class TestOnAStore:
             if "message" in record:
                 assert record["message"]["usage"]["output_tokens"] == line.output
             else:
-                assert record["payload"]["info"]["last_token_usage"]["output_tokens"] == line.output
+                payload = record["payload"]
+                numbers = payload["usage"] if "usage" in payload else payload["info"]["last_token_usage"]
+                assert numbers["output_tokens"] == line.output
 
     def test_many_lines_are_located_as_each_one_is(self, store: Hdf5Store) -> None:
         with store.view() as view:

@@ -236,15 +236,15 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--lr", type=float, default=2e-3)
-    parser.add_argument("--temperature", type=float, default=0.05)
-    parser.add_argument("--batch", type=int, default=1024)
+    parser.add_argument("--temperature", type=float, default=0.03)
+    parser.add_argument("--batch", type=int, default=4096)
     parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--mix", type=float, default=0.7)
+    parser.add_argument("--mix", type=float, default=0.85)
     parser.add_argument("--shares", default="{}", help="share of a kind of pair that an epoch takes, as JSON")
     parser.add_argument(
         "--cloze", type=float, default=0.0, help="share of documents asked for by their own words"
     )
-    parser.add_argument("--teach", type=float, default=0.0, help="share of the loss that copies the model")
+    parser.add_argument("--teach", type=float, default=0.5, help="share of the loss that copies the model")
     parser.add_argument("--cloze-words", type=int, default=6)
     options = parser.parse_args()
     work = options.paths[-1]

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path[:0] = os.environ.get("RECOLLECT_TEST_PATH", "").split(os.pathsep)
-
 from recollect.config import Config
 from recollect.errors import RecollectError
 from recollect.memory import Memory

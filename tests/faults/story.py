@@ -20,6 +20,7 @@ from recollect.errors import StoreMissing
 from recollect.memory import Memory
 from recollect.records import Segment
 from recollect.store.base import View, source_bytes
+from recollect.store.check import check_path
 from recollect.store.disk import Disk
 from recollect.store.hdf5 import Hdf5Store
 
@@ -196,6 +197,8 @@ class Story:
     def complete(self, path: Path, disk: Disk | None = None) -> None:
         """The next append and the next ingest give exactly what a clean run gives."""
         self.grow()
+        if path.exists():
+            assert [finding for finding in check_path(path) if finding.level == "error"] == []
         with Hdf5Store.open(path, create=True, disk=disk or QuietDisk()) as store:
             (probe,) = self.segments(self.probe_file, 1)
             number = store.append(probe)

@@ -78,7 +78,7 @@ def describe(log: list[Op], n: int) -> str:
     if not n:
         return "nothing"
     op = log[n - 1]
-    return f"operation {n} of {len(log)}, {op[:3] + (len(op[3]),) if op[0] == 'write' else op}"
+    return f"operation {n} of {len(log)}, {(*op[:3], len(op[3])) if op[0] == 'write' else op}"
 
 
 def unlike(crashes: Iterable[Crash]) -> Iterator[Crash]:
@@ -126,7 +126,7 @@ def test_c02_power_cut_at_any_storage_call(story: Story, log: list[Op], fast_pat
 
 @pytest.mark.full
 def test_c01_c02_every_state_of_a_long_search(story: Story, log: list[Op], fast_path: Path) -> None:
-    crashes = unlike(chain(kills(story, log), power_cuts(story, log, 60)))
+    crashes = unlike(chain(kills(story, log), power_cuts(story, log, 30)))
     assert check_all(story, crashes, fast_path, at_least=400) == []
 
 
@@ -168,7 +168,8 @@ def crashes_in_recovery(
             recovery(story, store)
         for m, later in points(disk.log, world):
             for seed in range(seeds if later.undecided else 1):
-                how = f"killed after {describe(log, n)}; power cut (seed {n}/{m}/{seed}) after {describe(disk.log, m)}"
+                where = f"power cut (seed {n}/{m}/{seed}) after {describe(disk.log, m)}"
+                how = f"killed after {describe(log, n)}; {where}"
                 files = later.after_power_cut(random.Random(f"{n}/{m}/{seed}"))
                 last = [story.final] if recovery is ingest_again else []
                 yield Crash(files, how, last if m == len(disk.log) and last else allowed + last)
@@ -179,8 +180,8 @@ def crashes_in_recovery(
     [
         (only_recover, 2, 2),
         (ingest_again, 9, 1),
-        pytest.param(only_recover, 1, 20, marks=pytest.mark.full),
-        pytest.param(ingest_again, 1, 8, marks=pytest.mark.full),
+        pytest.param(only_recover, 1, 8, marks=pytest.mark.full),
+        pytest.param(ingest_again, 2, 2, marks=pytest.mark.full),
     ],
 )
 def test_c01_c02_power_cut_while_recovering_from_a_kill(
@@ -209,7 +210,7 @@ def crashes_after_an_append(
 def test_c02_an_append_beside_a_killed_process_survives_a_power_cut(
     story: Story, log: list[Op], fast_path: Path
 ) -> None:
-    """The first appender makes the journal's name durable; the second must not rely on it having lived so long."""
+    """The first appender makes the journal's name durable, if it lives so long; the second cannot know."""
     wanted = story.segments(story.probe_file, 1)[0].pack()
     lost = set()
     for files, how in crashes_after_an_append(story, log, fast_path, 8):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.faults.children import command, environment
 from tests.faults.crowd import ADDERS, HOST, acked, line, session, transcript
 
-import recollect
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.store.base import source_bytes
@@ -21,12 +19,9 @@ from recollect.store.hdf5 import Hdf5Store
 
 
 def start(role: str, number: int, folder: Path, seconds: float) -> subprocess.Popen[bytes]:
-    roots = [str(Path(recollect.__file__).parents[1]), str(Path(__file__).parents[2])]
     return subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("crowd.py")), role, str(number), str(folder), str(seconds)],
-        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "RECOLLECT_TEST_PATH": os.pathsep.join(roots)},
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
+        command("crowd.py", role, number, folder, seconds), env=environment(), stderr=subprocess.PIPE
+    )
 
 
 def run_crowd(folder: Path, seconds: float, others: list[str]) -> list[dict[str, float]]:

@@ -1,4 +1,4 @@
-"""Real processes, killed by strace at the Nth system call that changes a file, and traced (C01, C03, C08, C33)."""
+"""Real processes, traced, and killed at any system call that changes a file (C01, C03, C08, C33)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tests.faults.children import command, environment
 from tests.faults.story import STORE, QuietDisk, Story, ingest
 
-import recollect
 from recollect.errors import StoreBusy
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import journal_path
@@ -33,18 +33,6 @@ NAMES = "open,openat,creat,mkdir,mkdirat"
 LAST = 5  # the story up to here: made, ingested, two appends, a checkpoint, another append
 
 
-def environment(**more: str) -> dict[str, str]:
-    path = [str(Path(recollect.__file__).parents[1]), str(Path(__file__).parents[2])]
-    return {
-        "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1",
-        "RECOLLECT_TEST_PATH": os.pathsep.join(path), **more,
-    }  # fmt: skip
-
-
-def worker(*words: object) -> list[str]:
-    return [sys.executable, str(Path(__file__).with_name("worker.py")), *map(str, words)]
-
-
 def strace(*options: str, log: str = "/dev/null") -> list[str]:
     # Without -f: nothing but the main thread writes, and counting is per thread anyway.
     return ["strace", "-qq", "-o", log, *options]
@@ -53,9 +41,9 @@ def strace(*options: str, log: str = "/dev/null") -> list[str]:
 def traced_play(story: Story, folder: Path, *, umask: int = 0o022) -> list[str]:
     """The system calls of an undisturbed story, one a line, descriptors with their paths."""
     with tempfile.NamedTemporaryFile() as log:
-        command = strace("-y", "-s", "64", "-e", f"trace={WRITES},{NAMES}", log=log.name)
+        tracer = strace("-y", "-s", "64", "-e", f"trace={WRITES},{NAMES}", log=log.name)
         done = subprocess.run(
-            [*command, *worker("play", folder / STORE, story.folder, LAST)],
+            [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
             env=environment(), check=False, capture_output=True, umask=umask,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr.decode()
@@ -84,11 +72,9 @@ def write_calls(lines: list[str]) -> list[Call]:
 
 def killed_play(story: Story, folder: Path, call: Call) -> int:
     """Kill the story at one call; returns the last acknowledged step."""
-    command = strace(
-        "-e", f"trace={call.name}", "-e", f"inject={call.name}:signal=SIGKILL:when={call.number}"
-    )
+    tracer = strace("-e", f"trace={call.name}", "-e", f"inject={call.name}:signal=SIGKILL:when={call.number}")
     done = subprocess.run(
-        [*command, *worker("play", folder / STORE, story.folder, LAST)],
+        [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
         env=environment(), capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode in (-9, 137), done.stderr.decode()
@@ -226,7 +212,6 @@ def test_c33_modes_that_are_too_wide_are_repaired_by_the_next_write(story: Story
 
 HOLD = """
 import os, sys, time
-sys.path[:0] = os.environ["RECOLLECT_TEST_PATH"].split(os.pathsep)
 from pathlib import Path
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store import locks

@@ -7,16 +7,15 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from tests.faults.children import command, environment
 from tests.faults.story import STORE, QuietDisk, Story, ingest, memory, state_of
 
-import recollect
 from recollect.errors import RecollectError, StoreWriteFailed
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import journal_path
@@ -67,12 +66,9 @@ def leave_free(folder: Path, free_bytes: int) -> None:
 
 def play_in_child(story: Story, path: Path) -> tuple[int, int, str]:
     """(last acknowledged step, exit code, what it said) of a whole story in a process of its own."""
-    roots = [str(Path(recollect.__file__).parents[1]), str(Path(__file__).parents[2])]
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("worker.py")), "play", str(path), str(story.folder)],
-        env={"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "RECOLLECT_TEST_PATH": os.pathsep.join(roots)},
-        capture_output=True, check=False,
-    )  # fmt: skip
+        command("worker.py", "play", path, story.folder), env=environment(), capture_output=True, check=False
+    )
     acks = re.findall(rb"ack (\d+)", done.stdout)
     return int(acks[-1]) if acks else -1, done.returncode, done.stderr.decode()
 

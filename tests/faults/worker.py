@@ -9,8 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-sys.path[:0] = os.environ.get("RECOLLECT_TEST_PATH", "").split(os.pathsep)
-
 from tests.faults.story import QuietDisk, Story, ingest
 
 from recollect.errors import RecollectError
