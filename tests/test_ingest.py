@@ -377,6 +377,19 @@ def test_an_answer_streamed_over_many_sweeps_counts_as_if_read_at_once(folder: P
         assert memory.usage().total.output == 3 * 40
 
 
+def test_a_session_that_only_its_first_line_names_owns_the_file_it_is_in(folder: Path) -> None:
+    """While that line was half written, the file's name was all there was to go by."""
+    whole = WHOLE_LINES[-1]
+    path = write(folder / "logs" / "rollout-unnamed.jsonl", whole[:50])
+    with open_memory(folder / "m.h5") as memory:
+        memory.ingest([folder / "logs"])
+        write(path, whole)
+        memory.ingest([folder / "logs"])
+        session = memory.sessions()[-1].facts.id
+        assert [source.session for source in memory.sources()] == [session]
+        assert b"".join(memory.raw(session)) == whole
+
+
 # -- second sweep ----------------------------------------------------------------------------------
 
 

@@ -268,9 +268,11 @@ def english(text: str) -> bool:
 
 
 def code_hash(name: str, code: str) -> str:
-    """A function by its name and the first letters of its body: no spaces, no comments, no case."""
-    bare = re.sub(r"#.*", "", code)
-    return hashlib.md5((name + re.sub(r"\W+", "", bare)[:60]).lower().encode("utf-8", "replace")).hexdigest()
+    """A function by the first letters of its body, and by its name where these are few: no spaces, no case."""
+    letters = re.sub(r"\W+", "", re.sub(r"#.*", "", code)).lower()[:80]
+    return hashlib.md5(
+        (letters if len(letters) >= 40 else name + letters).encode("utf-8", "replace")
+    ).hexdigest()
 
 
 def cosqa_hashes(evaldata: Path) -> frozenset[str]:

@@ -90,7 +90,7 @@ def state_of_view(seen: View) -> State:
 
 @dataclass
 class Story:
-    """Sources that grow, and the steps that bring them into a store. A folder of one told before is used again."""
+    """Sources that grow, and the steps that bring them into a store. A told folder is used again."""
 
     folder: Path
     states: list[State | None] = field(default_factory=list)

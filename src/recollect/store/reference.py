@@ -191,6 +191,8 @@ class ReferenceWriter(ReferenceView):
         source = self._held(file, host, number, restart)
         if source.cursor.waiting:
             source.lines.pop()
+        if not source.lines:
+            source.session = number
         stored = list(enumerate(self._state.lines))
         own = set(source.lines)
         before = len(self._state.entries)

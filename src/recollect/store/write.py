@@ -125,6 +125,8 @@ class Hdf5Writer(Hdf5View):
         if source.cursor.waiting:
             source.chain.drop_last()
             source.lines -= 1
+        if not source.lines:
+            source.session = session  # before its first whole line, whose a source is was a guess
         entries_before = self._entry_rows
         digests = [line_key(line.data) for line in lines]
         known = self._known_rows(source, lines, digests)
