@@ -268,7 +268,7 @@ def english(text: str) -> bool:
 
 
 def code_hash(name: str, code: str) -> str:
-    """A function by the first letters of its body, and by its name where these are few: no spaces, no case."""
+    """A function by the first letters of its body, and by its name where these are few."""
     letters = re.sub(r"\W+", "", re.sub(r"#.*", "", code)).lower()[:80]
     return hashlib.md5(
         (letters if len(letters) >= 40 else name + letters).encode("utf-8", "replace")

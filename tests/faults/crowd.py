@@ -70,12 +70,9 @@ def run(role: str, number: int, folder: Path, seconds: float) -> None:
             turn()
             turns += 1
             time.sleep({"checkpoint": 0.05, "compact": 0.7, "ingest": 0.02}.get(role, 0.001))
-    report = {
-        "role": role,
-        "turns": turns,
-        "waited_ms": max(WAITS, default=0),
-        "view_ms": max(VIEWS[1:], default=0),
-    }  # the first one loads HDF5
+    # The first view also loads HDF5.
+    times = {"waited_ms": WAITS, "view_ms": VIEWS[1:], "work_ms": WORK[1:]}
+    report = {"role": role, "turns": turns} | {name: max(values, default=0) for name, values in times.items()}
     (folder / f"report-{role}-{number}").write_text(json.dumps(report))
 
 
@@ -119,9 +116,10 @@ class Reader:
 
     def turn(self) -> None:
         safe = {number: acked(self.folder, number) for number in range(len(ADDERS))}
-        asked = time.monotonic()
+        asked, worked = time.monotonic(), time.process_time()
         with self.memory.view() as view:
             VIEWS.append(round((time.monotonic() - asked) * 1000, 1))
+            WORK.append(round((time.process_time() - worked) * 1000, 1))
             shown = {s.facts.id: s for s in view.sessions()}
             sources = {s.file.path: s for s in view.sources()}
             total = 0
@@ -142,6 +140,7 @@ class Reader:
 
 WAITS: list[float] = []  # milliseconds in which a lock was waited for, by what was asked of the clock
 VIEWS: list[float] = []  # milliseconds from asking for a view to having it
+WORK: list[float] = []  # milliseconds of the processor's time in that
 
 
 def measured() -> None:

@@ -23,7 +23,7 @@ from recollect.records import (
     SourceFile,
     Usage,
 )
-from recollect.store.base import Store, View, Writer, source_bytes
+from recollect.store.base import Store, Taken, View, Writer, source_bytes
 
 HOST = "harbor"
 
@@ -45,7 +45,9 @@ def facts(id_: str = "3f2a0000-aaaa", **more: Any) -> SessionFacts:
     return SessionFacts("claude", id_, **more)
 
 
-def take(writer: Writer, lines: list[Line], *, name: str = "a.jsonl", id_: str = "3f2a0000-aaaa", **more: Any):
+def take(
+    writer: Writer, lines: list[Line], *, name: str = "a.jsonl", id_: str = "3f2a0000-aaaa", **more: Any
+) -> Taken:
     cursor = more.pop("cursor", Cursor(offset=1))
     return writer.take(
         source(name), HOST, lines, cursor, more.pop("facts", facts(id_)), parser=1, **more
@@ -102,9 +104,13 @@ class StoreContract:
             assert view.sessions() == []
 
     def test_an_exception_drops_the_change_and_the_next_writer_works(self, store):
-        with pytest.raises(ZeroDivisionError), store.writer() as writer:
-            take(writer, [line("half")])
-            raise ZeroDivisionError
+        def interrupted() -> None:
+            with store.writer() as writer:
+                take(writer, [line("half")])
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            interrupted()
         with store.writer() as writer:
             take(writer, [line("whole")])
             writer.commit()
@@ -224,7 +230,8 @@ class StoreContract:
             writer.commit()
         with store.writer() as writer:
             assert writer.is_current(HOST, "/logs/a.jsonl", seen)
-            assert not writer.is_current(HOST, "/logs/a.jsonl", Cursor(size=10, mtime_ns=5, ctime_ns=6, inode=7))
+            grown = Cursor(size=10, mtime_ns=5, ctime_ns=6, inode=7)
+            assert not writer.is_current(HOST, "/logs/a.jsonl", grown)
             assert not writer.is_current("elsewhere", "/logs/a.jsonl", seen)
             writer.touch(HOST, "/logs/a.jsonl", Cursor(offset=9, size=9, mtime_ns=8))
             writer.commit()
@@ -256,9 +263,11 @@ class StoreContract:
 
     def test_facts_are_completed_and_never_emptied(self, store):
         with store.writer() as writer:
-            take(writer, [line("a")], facts=facts(cwd="/w", title="first", title_rank=1, started_ms=50, ended_ms=60))
+            first = facts(cwd="/w", title="first", title_rank=1, started_ms=50, ended_ms=60)
+            take(writer, [line("a")], facts=first)
             take(writer, [line("b")], facts=facts(branch="main", title="lower", started_ms=20, ended_ms=30))
-            take(writer, [line("c")], facts=facts(title="named", title_rank=5, parent="p", relation=Relation.FORK))
+            last = facts(title="named", title_rank=5, parent="p", relation=Relation.FORK)
+            take(writer, [line("c")], facts=last)
             writer.commit()
         with store.view() as view:
             got = view.find_session("3f2a").facts
@@ -278,7 +287,8 @@ class StoreContract:
                     view.find_session(prefix)
 
     @pytest.mark.parametrize("text", [
-        "", "plain", 'quo"ted \\ \n\t\x00', "é 中文 \U0001f600", "\ud800 lone", "\u2028\u2029\x0b\x85", "x" * 300_000,
+        "", "plain", 'quo"ted \\ \n\t\x00', "é 中文 \U0001f600", "\ud800 lone", "\u2028\u2029\x0b\x85",
+        "x" * 300_000,
     ])  # fmt: skip
     def test_any_text_comes_back_as_it_was(self, store, text):
         with store.writer() as writer:
@@ -291,7 +301,8 @@ class StoreContract:
 
     def test_lines_that_no_parser_took_are_kept_and_counted_by_flag(self, store):
         bad = Line(b"\xff\x00 not json", LineFlag.BAD)
-        unknown = Line(b'{"type":"novel"}', LineFlag.UNKNOWN, Parsed("novel", (Entry(Kind.UNKNOWN),), known=False))
+        novel = Parsed("novel", (Entry(Kind.UNKNOWN),), known=False)
+        unknown = Line(b'{"type":"novel"}', LineFlag.UNKNOWN, novel)
         with store.writer() as writer:
             take(writer, [bad, unknown])
             writer.commit()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.store.contract import HOST, StoreContract, facts, line, source
 
 from recollect.config import Config
 from recollect.memory import Memory
@@ -20,7 +21,6 @@ from recollect.store.base import Store, View, source_bytes
 from recollect.store.check import check_path
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.reference import ReferenceStore
-from tests.store.contract import HOST, StoreContract, facts, line, source
 
 
 class TestReferenceStore(StoreContract):

@@ -55,8 +55,8 @@ def build_parser() -> Parser:
     parser.set_defaults(module="recollect.cli.parser", function="print_help")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for add in (
-        _start, _ingest, _status, _sessions, _show, _tail, _usage, _export, _inspect, _convert, _check, _reparse,
-        _compact, _snapshot,
+        _start, _ingest, _status, _sessions, _show, _tail, _usage, _export, _inspect, _convert, _check,
+        _reparse, _compact, _snapshot,
     ):  # fmt: skip
         add(commands)
     return parser

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from recollect.errors import StoreBusy, StoreWriteFailed, UsageError
+from recollect.errors import StoreBusy, StoreError, StoreWriteFailed, UsageError
 from recollect.store import locks
 from recollect.store.disk import Disk, read_bytes_at
 from recollect.store.pager import read_header, read_redo
@@ -138,6 +138,10 @@ class Journal:
             fd = self._disk.open(self.path)
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: cannot be opened: {error.strerror or error}", hint="check its permissions"
+            ) from error
         try:
             if not locks.acquire(fd, locks.APPEND, shared=True, timeout=LOCK_SECONDS):
                 raise StoreBusy(self.path, LOCK_SECONDS)
