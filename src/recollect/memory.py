@@ -124,7 +124,8 @@ class Memory:
         from recollect.ingest import Ingest
 
         with self._store.rehearsal() as writer:
-            Ingest(writer, self.config.host).fold(pending)
+            folded = writer.info().folded  # a checkpoint may have come between; what it took is there
+            Ingest(writer, self.config.host).fold((n, segment) for n, segment in pending if n > folded)
             yield writer.view()
 
     def info(self) -> StoreInfo:

@@ -13,6 +13,7 @@ import errno
 import functools
 import json
 import os
+import re
 import secrets
 import stat
 import time
@@ -189,9 +190,9 @@ class Hdf5Store:
                 if not same_file(fd, self.path):
                     continue
                 _owner_only(fd)
-                for left in self.path.parent.glob(f".{self.path.name}.*.tmp*"):
-                    self.disk.unlink(left)  # of a rewrite that was killed
                 try:
+                    for left in _leftovers(self.path):
+                        self.disk.unlink(left)  # of a rewrite that was killed
                     recover(self.disk, fd, self.path, functools.partial(self.without_readers, fd))
                 except OSError as error:
                     raise StoreWriteFailed(self.path, error) from error
@@ -222,7 +223,7 @@ class Hdf5Store:
         """
         with self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            temporary = _temporary(self.path)
+            temporary = _temporary(self.path, "tmp")
             header = replace(pager.header, epoch=pager.header.epoch + 1, size=0)
             try:
                 _make(temporary, self.disk, header)
@@ -232,17 +233,20 @@ class Hdf5Store:
                     _told(self.path, pager),
                 ):
                     yield opened.view, new
+                with Hdf5Store(temporary, disk=self.disk).writer_lock(timeout):
+                    pass  # a commit that is durable but not in place would lose its redo file with its name
                 self.disk.rename(temporary, self.path)
                 self.disk.sync_folder(self.path.parent)
             except OSError as error:
                 raise StoreWriteFailed(self.path, error) from error
             finally:
-                self.disk.unlink(temporary)
+                with contextlib.suppress(OSError):
+                    self.disk.unlink(temporary)
 
     def copy_to(self, target: Path) -> int:
         """Write the present state to a new file; returns its size."""
         self.disk.make_folder(target.parent)
-        temporary = _temporary(target)
+        temporary = _temporary(target, "new")
         try:
             with self._shared() as reader:
                 fd = self.disk.open(temporary, write=True, new=True)
@@ -334,7 +338,7 @@ def _told(path: Path, pager: Pager) -> Iterator[None]:
 
 def create_file(path: Path, disk: Disk) -> None:
     """Make a new, empty store. It appears under its name whole, or not at all."""
-    temporary = _temporary(path)
+    temporary = _temporary(path, "new")
     header = Header(store_id=secrets.token_bytes(16), created_ms=time.time_ns() // 1_000_000)
     try:
         disk.make_folder(path.parent)
@@ -346,7 +350,8 @@ def create_file(path: Path, disk: Disk) -> None:
     except OSError as error:
         raise StoreWriteFailed(path, error) from error
     finally:
-        disk.unlink(temporary)
+        with contextlib.suppress(OSError):
+            disk.unlink(temporary)
 
 
 def _make(path: Path, disk: Disk, header: Header) -> None:
@@ -362,8 +367,14 @@ def _make(path: Path, disk: Disk, header: Header) -> None:
         os.close(fd)
 
 
-def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+def _temporary(path: Path, kind: str) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.{kind}")
+
+
+def _leftovers(path: Path) -> list[Path]:
+    """What a killed rewrite of this very store left; `.new` files belong to others who may be alive."""
+    name = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{12}\.tmp(-redo(-new)?)?")
+    return [path.with_name(each) for each in os.listdir(path.parent) if name.fullmatch(each)]
 
 
 def _link(temporary: Path, path: Path) -> None:

@@ -168,6 +168,7 @@ class Pager:
         self._position = 0
         self._redo: Redo | None = None  # a durable commit whose pages are not in place yet
         self._dirty: dict[int, bytearray] = {}
+        self._failed: OSError | None = None  # why a commit failed; there is no other after that
         self.header = Header(b"", 0)
         self._size = 0
 
@@ -270,6 +271,8 @@ class Pager:
         is durable. If that moment cannot be had, because readers stay, the pages wait in
         the redo file, through which everybody reads, and go into place with a later commit.
         """
+        if self._failed is not None:
+            raise StoreWriteFailed(self.path, self._failed)
         self._size = -(-self._size // PAGE_BYTES) * PAGE_BYTES
         header = replace(header, generation=self.header.generation + 1, size=self._size)
         self._put(memoryview(header.pack()), 0)
@@ -285,6 +288,8 @@ class Pager:
             self._disk.sync(self._fd)
             self._write_redo(redo)
         except OSError as error:
+            # HDF5 believes that its pages are saved, so this pager must not commit again.
+            self._failed = error
             self.drop()
             raise StoreWriteFailed(self.path, error) from error
         self.header, self._redo = header, redo

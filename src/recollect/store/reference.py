@@ -155,6 +155,8 @@ class ReferenceWriter(ReferenceView):
     def __init__(self, state: _State, keep: bool, store: ReferenceStore) -> None:
         super().__init__(state)
         self._keep, self._store = keep, store
+        for source in state.sources:
+            source.expected = 0  # a run that was being followed ends with its writer
 
     def view(self) -> ReferenceView:
         return self
