@@ -116,7 +116,7 @@ class Memory:
     @contextlib.contextmanager
     def view(self) -> Iterator[View]:
         """One consistent state, the journal's tail included."""
-        pending = self._store.pending()
+        pending = self._store.pending(patient=False)
         if not pending:
             with self._store.view() as view:
                 yield view

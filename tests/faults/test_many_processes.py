@@ -111,7 +111,7 @@ def test_c07_a_checkpoint_in_the_middle_of_opening_a_view_costs_nothing(tmp_path
                 appender.turn()
         real = memory._store.pending
 
-        def overtaken() -> list[tuple[int, Segment]]:
+        def overtaken(**how: bool) -> list[tuple[int, Segment]]:
             found = real()
             other.checkpoint()
             return found

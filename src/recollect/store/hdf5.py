@@ -15,7 +15,6 @@ import json
 import os
 import re
 import secrets
-import stat
 import time
 import weakref
 from collections.abc import Iterator
@@ -189,7 +188,6 @@ class Hdf5Store:
                     raise StoreBusy(self.path, timeout)
                 if not same_file(fd, self.path):
                     continue
-                _owner_only(fd)
                 try:
                     for left in _leftovers(self.path):
                         self.disk.unlink(left)  # of a rewrite that was killed
@@ -273,12 +271,13 @@ class Hdf5Store:
     def append(self, segment: Segment) -> int:
         return self._journal.append(segment.pack())
 
-    def pending(self) -> list[tuple[int, Segment]]:
+    def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
         if not journal_path(self.path).exists():
             return []
         with self.view() as view:
             folded = view.info().folded
-        return [(number, Segment.unpack(payload)) for number, payload in self._journal.frames(folded)]
+        frames = self._journal.frames(folded, patient=patient)
+        return [(number, Segment.unpack(payload)) for number, payload in frames]
 
     def clear_journal(self, through: int) -> bool:
         return self._journal.clear(through)
@@ -394,9 +393,3 @@ def _lay_out(file: h5py.File) -> None:
     for name in STREAMS:
         Stream.create(streams, name)
     Table(tables["names"], TABLES["names"]).append({"at": [0], "length": [0]})
-
-
-def _owner_only(fd: int) -> None:
-    if os.name != "nt" and stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
-        with contextlib.suppress(OSError):
-            os.fchmod(fd, 0o600)

@@ -31,6 +31,7 @@ _TAIL = struct.Struct("<I4s")  # payload length again, to find the last frame fr
 _TAIL_MARK = b"\xfaEND"
 _GROW_BYTES = 256 << 10
 LOCK_SECONDS = 10.0
+GLANCE_SECONDS = 0.02
 
 
 def journal_path(store: Path) -> Path:
@@ -128,11 +129,12 @@ class Journal:
                 return
             self.close()
 
-    def frames(self, after: int) -> list[tuple[int, bytes]]:
+    def frames(self, after: int, *, patient: bool = True) -> list[tuple[int, bytes]]:
         """Every whole frame newer than `after`.
 
         Read while no append is under way: a frame whose sync is still to fail may be taken
-        back, and its number given to another.
+        back, and its number given to another. Who only looks need not be `patient`: frames
+        that were there before it came are whole in any case.
         """
         try:
             fd = self._disk.open(self.path)
@@ -143,7 +145,8 @@ class Journal:
                 f"{self.path}: cannot be opened: {error.strerror or error}", hint="check its permissions"
             ) from error
         try:
-            if not locks.acquire(fd, locks.APPEND, shared=True, timeout=LOCK_SECONDS):
+            wait = LOCK_SECONDS if patient else GLANCE_SECONDS
+            if not locks.acquire(fd, locks.APPEND, shared=True, timeout=wait) and patient:
                 raise StoreBusy(self.path, LOCK_SECONDS)
             data = read_bytes_at(fd, os.fstat(fd).st_size, 0)
         finally:
@@ -232,7 +235,7 @@ def last_sequence(fd: int, end: int) -> int:
         start = end - _TAIL.size - int(_TAIL.unpack(tail)[0]) - _FRAME.size
         if start >= 0:
             frame = _frame_at(read_bytes_at(fd, end - start, start), 0)
-            if frame is not None:
+            if frame is not None and frame[2] == end - start:
                 return frame[0]
     return max((sequence for sequence, _, _ in _scan(read_bytes_at(fd, end, 0), 0)), default=0)
 

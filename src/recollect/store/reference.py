@@ -286,7 +286,7 @@ class ReferenceStore:
         self._journal.append((number, segment))
         return number
 
-    def pending(self) -> list[tuple[int, Segment]]:
+    def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
         return [(n, segment) for n, segment in self._journal if n > self.state.folded]
 
     def clear_journal(self, through: int) -> bool:
