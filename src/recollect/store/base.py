@@ -211,7 +211,7 @@ class Store(Protocol):
     def append(self, segment: Segment) -> int: ...
 
     def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
-        """What was appended and is not folded yet. To fold it, be `patient` and wait for appends under way."""
+        """What was appended and is not folded yet; to fold it, be `patient` with appends under way."""
         ...
 
     def clear_journal(self, through: int) -> bool:
