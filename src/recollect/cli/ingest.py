@@ -83,11 +83,10 @@ def stopped(memory: Memory, screen: Screen, *, dry_run: bool = False, again: str
 
 def totals_of(memory: Memory) -> dict[str, Any]:
     """What the whole store holds now."""
-    sessions = memory.sessions()
     info, total = memory.info(), memory.usage().total
     return {
-        "sessions": len(sessions),
-        "subagents": sum(each.facts.relation == Relation.SUBAGENT for each in sessions),
+        "sessions": info.sessions,
+        "subagents": info.subagents,
         "entries": info.entries,
         "lines": info.lines,
         "responses": total.responses,

@@ -115,6 +115,7 @@ class StoreInfo:
     entries: int
     responses: int
     line_bytes: int
+    subagents: int  # of the sessions
 
 
 class View(Protocol):

@@ -63,6 +63,7 @@ class Hdf5View:
         self._header = header
         self._names: dict[int, str] = {0: ""}
         self._ids: dict[int, str] = {}
+        self._heads: Array = np.zeros(0, np.uint64)
 
     # -- the tables, opened when first needed ----------------------------------------
 
@@ -94,6 +95,7 @@ class Hdf5View:
             created_ms=self._header.created_ms, folded=self._header.folded,
             sessions=rows["sessions"], sources=rows["sources"], lines=rows["lines"],
             entries=rows["entries"], responses=rows["usage"], line_bytes=self.line_stream.end,
+            subagents=int(np.count_nonzero(self.table("sessions").read("relation") == Relation.SUBAGENT)),
         )  # fmt: skip
 
     def sessions(self) -> list[Session]:
@@ -125,6 +127,14 @@ class Hdf5View:
                 yield from self.line_range(start, min(start + _ROWS_AT_ONCE, first + count))
 
     def usage(self) -> UsageColumns:
+        return self._usage_columns
+
+    @cached_property
+    def _usage_columns(self) -> UsageColumns:
+        """Kept as long as the view, which is as long as the store stays the same."""
+        return self._read_usage()
+
+    def _read_usage(self) -> UsageColumns:
         table = self.table("usage")
         columns = {c: table.read(c) for c in TABLES["usage"] if c != "key"}
         # Names are few and their rows small: counting them is a hundred times faster than sorting.
@@ -265,7 +275,9 @@ class Hdf5View:
         wanted = prefix.encode("utf-8", "surrogatepass")
         low = int.from_bytes(wanted[:8].ljust(8, b"\0"), "big")
         high = int.from_bytes(wanted[:8].ljust(8, b"\xff"), "big")
-        heads = self.table("sessions").read("prefix")
+        if len(self._heads) != self.table("sessions").rows:
+            self._heads = self.table("sessions").read("prefix")
+        heads = self._heads
         rows = np.flatnonzero((heads >= np.uint64(low)) & (heads <= np.uint64(high))).tolist()
         if len(wanted) > 8:
             rows = [r for r in rows if self._session_id(r).startswith(prefix)]

@@ -13,7 +13,17 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from recollect.errors import NotFound
-from recollect.records import Cursor, Line, LineFlag, Segment, SessionFacts, SourceFile, line_key, name_key
+from recollect.records import (
+    Cursor,
+    Line,
+    LineFlag,
+    Relation,
+    Segment,
+    SessionFacts,
+    SourceFile,
+    line_key,
+    name_key,
+)
 from recollect.store.base import Session, Source, StoredEntry, StoredLine, StoreInfo, Taken, UsageColumns
 from recollect.store.pack import TOKENS, Counted
 from recollect.store.write import merge_facts
@@ -78,6 +88,7 @@ class ReferenceView:
             sessions=len(state.sessions), sources=len(state.sources), lines=len(state.lines),
             entries=len(state.entries), responses=len(state.usage),
             line_bytes=sum(len(line.line.data) for line in state.lines),
+            subagents=sum(s.facts.relation == Relation.SUBAGENT for s in state.sessions),
         )  # fmt: skip
 
     def sessions(self) -> list[Session]:

@@ -167,6 +167,7 @@ class Stream:
         self.blocks = Table(opened(group, "blocks"), BLOCKS)
         self._index: dict[str, Array] = {}
         self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self._near = (0, 0, b"")  # the block last read: most reads want the same again
         self._open = bytearray()  # the block being filled
         self._busy: deque[tuple[int, Future[bytes]]] = deque()  # blocks being compressed, in order
         self._pool: ThreadPoolExecutor | None = None
@@ -212,6 +213,9 @@ class Stream:
         """Bytes start to stop, checked against their block's checksum."""
         if start >= stop:
             return b""
+        near, near_end, block = self._near
+        if near <= start and stop <= near_end:
+            return block[start - near : stop - near]
         filling = self.end - len(self._open)
         if start >= filling:
             return bytes(self._open[start - filling : stop - filling])
@@ -223,8 +227,10 @@ class Stream:
         last = int(np.searchsorted(ends, stop, side="left"))
         if last >= len(ends):
             raise Damaged(f"{self._name}: bytes {start} to {stop} lie behind the last block")
-        base, _ = self.block_span(first)
+        base, end = self.block_span(first)
         blocks = [self.block(n) for n in range(first, last + 1)]
+        if len(blocks) == 1:
+            self._near = base, end, blocks[0]
         joined = blocks[0] if len(blocks) == 1 else b"".join(blocks)
         return joined[start - base : stop - base]
 

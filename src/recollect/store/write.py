@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from recollect.records import Cursor, Line, LineFlag, SessionFacts, SourceFile, SourceFlag, line_key
-from recollect.store.base import Array, Source, Taken
+from recollect.store.base import Array, Source, Taken, UsageColumns
 from recollect.store.chains import Chain
 from recollect.store.forms import TextForm, as_bytes
 from recollect.store.keys import KeyIndex
@@ -159,6 +159,9 @@ class Hdf5Writer(Hdf5View):
     def view(self) -> Hdf5View:
         self.flush()
         return self
+
+    def usage(self) -> UsageColumns:
+        return self._read_usage()
 
     def commit(self) -> None:
         self.flush()
