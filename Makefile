@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 
 start: $(VENV)/installed
 	@$(BIN)/recollect start
+	@echo 'recollect is $(BIN)/recollect'
 
 test: $(VENV)/tested lint
 	$(BIN)/python -m pytest -m "not full"
