@@ -219,14 +219,15 @@ def _in_child(program: str, *arguments: str) -> dict[str, Any]:
 
 
 INGEST = """
-import json, resource, sys
+import json, re, sys
 from pathlib import Path
 from recollect.config import Config
 from recollect.memory import Memory
 store, logs = map(Path, sys.argv[1:])
 with Memory.open(store, config=Config(store, "here")) as memory:
     report = memory.ingest([logs])
-kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+# Not ru_maxrss: a child that was forked from a large process is charged for that one's memory too.
+kilobytes = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 print(json.dumps({"lines": report.lines, "bad": report.bad, "failed": report.failed, "rss": kilobytes >> 10}))
 """
 
