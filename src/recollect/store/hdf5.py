@@ -167,7 +167,7 @@ class Hdf5Store:
         with self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
-                writer = Hdf5Writer(opened.file, pager.header, self._committer(opened, fd))
+                writer = Hdf5Writer(opened.file, pager.header, functools.partial(self._commit, opened, fd))
                 try:
                     yield writer
                 finally:
@@ -208,8 +208,12 @@ class Hdf5Store:
         finally:
             locks.release(fd, locks.APPLY)
 
-    def _committer(self, opened: _OpenFile, fd: int) -> _Committer:
-        return _Committer(self, opened, fd)
+    def _commit(self, opened: _OpenFile, fd: int, folded: int) -> None:
+        """Bring what h5py holds into the pager, and the pager's pages to disk."""
+        opened.file.flush()
+        opened.pager.check()
+        header = replace(opened.pager.header, folded=folded)
+        opened.pager.commit(header, functools.partial(self.without_readers, fd))
 
     # -- whole-file work -------------------------------------------------------------------
 
@@ -281,20 +285,6 @@ class Hdf5Store:
 
     def clear_journal(self, through: int) -> bool:
         return self._journal.clear(through)
-
-
-class _Committer:
-    """Brings what h5py holds into the pager, and the pager's pages to disk."""
-
-    def __init__(self, store: Hdf5Store, opened: _OpenFile, fd: int) -> None:
-        self._store, self._opened, self._fd = store, opened, fd
-
-    def __call__(self, folded: int) -> None:
-        pager = self._opened.pager
-        self._opened.file.flush()
-        pager.check()
-        header = replace(pager.header, folded=folded)
-        pager.commit(header, lambda: self._store.without_readers(self._fd))
 
 
 class _OpenFile:

@@ -254,10 +254,6 @@ class Pager:
 
     # -- commit --------------------------------------------------------------------
 
-    @property
-    def dirty_bytes(self) -> int:
-        return len(self._dirty) * PAGE_BYTES
-
     def drop(self) -> None:
         """Forget everything written since the last commit."""
         self._dirty.clear()
