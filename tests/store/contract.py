@@ -125,6 +125,38 @@ class StoreContract:
         with reopen().view() as view:
             assert view.sessions() == []
 
+    def test_entries_are_read_by_row_whatever_session_they_are_of(self, store):
+        with store.writer() as writer:
+            take(writer, [line("one"), line("two")], name="a.jsonl", id_="aaaa")
+            take(writer, [line("three")], name="b.jsonl", id_="bbbb")
+            take(writer, [line("four")], name="a.jsonl", id_="aaaa")
+            writer.commit()
+        with store.view() as view:
+            everything = list(view.entry_range(0, 100))
+            assert [(e.row, e.entry.text, e.session) for e in everything] == [
+                (0, "one", "aaaa"), (1, "two", "aaaa"), (2, "three", "bbbb"), (3, "four", "aaaa"),
+            ]  # fmt: skip
+            assert [e.entry.text for e in view.entry_range(1, 3)] == ["two", "three"]
+            assert [e.entry.text for e in view.entries_at([3, 0, 3])] == ["four", "one", "four"]
+            columns = view.entry_columns("session", "kind", "time")
+            assert columns["session"].tolist() == [e.session_row for e in everything] == [0, 0, 1, 0]
+            assert columns["kind"].tolist() == [Kind.PROMPT] * 4
+            assert [view.session_rows()[row].facts.id for row in (0, 1)] == ["aaaa", "bbbb"]
+
+    def test_an_entry_is_found_by_any_unique_beginning_of_its_id(self, store):
+        two = Line(b"two parts", 0, Parsed("user", (Entry(Kind.PROMPT, "a"), Entry(Kind.IMAGE))))
+        with store.writer() as writer:
+            take(writer, [line("one"), line("again"), two, line("again")])
+            writer.commit()
+        with store.view() as view:
+            for each in view.entry_range(0, 100):
+                assert view.find_entry(each.id).entry == each.entry
+            first = next(view.entry_range(0, 1))
+            assert view.find_entry(first.id[:6]) == first
+            for wrong in ("", "zz", first.id + "0", first.id + ".7", "\ud800"):
+                with pytest.raises(NotFound):
+                    view.find_entry(wrong)
+
     def test_a_source_grows_over_several_commits(self, store):
         for n in range(5):
             with store.writer() as writer:

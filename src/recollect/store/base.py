@@ -43,12 +43,17 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry with the short id it is addressed by and the ids of its record in the log."""
+    """An entry with the short id it is addressed by and the ids of its record in the log.
+
+    `row` is its place among all entries, `session_row` that of its session; -1 outside a store.
+    """
 
     id: str
     session: str
     type: str
     entry: Entry
+    row: int = -1
+    session_row: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +138,26 @@ class View(Protocol):
 
     def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
         """What a session shows, in order; only the last few if asked."""
+        ...
+
+    def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
+        """The entries of some rows, whichever sessions they are of."""
+        ...
+
+    def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
+        """The entries of scattered rows, in the order asked for."""
+        ...
+
+    def entry_columns(self, *names: str) -> dict[str, Array]:
+        """Whole columns of all entries: session (its row), kind, flags, time, line, call."""
+        ...
+
+    def find_entry(self, prefix: str) -> StoredEntry:
+        """The one entry whose id starts so; NotFound for none or several."""
+        ...
+
+    def session_rows(self) -> SessionRows:
+        """Sessions by row, read when asked for."""
         ...
 
     def sources(self, session: Session | None = None) -> list[Source]:

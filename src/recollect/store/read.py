@@ -7,6 +7,7 @@ entries are found through its chain of extents, never by scanning.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -110,8 +111,29 @@ class Hdf5View:
     def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
         assert isinstance(session, RowSession)
         for first, count in self.intervals("extents", "sessions", "extent", session.row, last):
-            for start in range(first, first + count, _ROWS_AT_ONCE):
-                yield from self._entries(start, min(start + _ROWS_AT_ONCE, first + count))
+            yield from self.entry_range(first, first + count)
+
+    def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
+        stop = min(stop, self.table("entries").rows)
+        for at in range(start, stop, _ROWS_AT_ONCE):
+            yield from self._entries(at, min(at + _ROWS_AT_ONCE, stop))
+
+    def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
+        found = {row: next(self._entries(row, row + 1)) for row in sorted(set(rows))}
+        return [found[row] for row in rows]
+
+    def entry_columns(self, *names: str) -> dict[str, Array]:
+        return {name: self.table("entries").read(name) for name in names}
+
+    def find_entry(self, prefix: str) -> StoredEntry:
+        row, part = self._line_of(prefix), int(prefix.partition(".")[2] or 0)
+        first = self.table("lines").one("entries", row - 1) if row else 0
+        if first + part >= self.table("lines").one("entries", row):
+            raise NotFound(f"line {prefix.partition('.')[0]} has no entry {part}")
+        return next(self._entries(first + part, first + part + 1))
+
+    def session_rows(self) -> LazySessions:
+        return LazySessions(self)
 
     def sources(self, session: Session | None = None) -> list[Source]:
         if session is None:
@@ -294,6 +316,22 @@ class Hdf5View:
             hint="give more of the id",
         )  # fmt: skip
 
+    def _line_of(self, prefix: str) -> int:
+        """The line that shows something and whose key begins with these digits."""
+        digits = prefix.partition(".")[0]
+        if not re.fullmatch(r"[0-9a-f]{1,12}(\.[0-9]{1,9})?", prefix):
+            raise NotFound(f"{prefix!r} is no entry's id", hint="`recollect search` prints ids with its hits")
+        low = int(digits.ljust(16, "0"), 16)
+        high = int(digits.ljust(16, "f"), 16)
+        keys, ends = self.table("lines").read("key_a"), self.table("lines").read("entries")
+        rows = np.flatnonzero((keys >= np.uint64(low)) & (keys <= np.uint64(high)))
+        rows = rows[ends[rows] > np.where(rows > 0, ends[rows - 1], 0)]
+        if len(np.unique(keys[rows])) == 1:  # a line that a log repeats is the same thing said twice
+            return int(rows[0])
+        if not len(rows):
+            raise NotFound(f"no entry's id starts with {digits!r}", hint="search again: ids are in its hits")
+        raise NotFound(f"{len(rows)} entries' ids start with {digits!r}", hint="give more of the id")
+
     def _session_id(self, row: int) -> str:
         known = self._ids.get(row)
         if known is None:
@@ -324,6 +362,7 @@ class Hdf5View:
                     flags=cell["flags"], time_ms=cell["time"], tool=self.name(cell["tool"]),
                     call=f"{cell['call']:016x}" if cell["call"] else "", model=self.name(cell["model"]),
                 ),
+                row=start + n, session_row=cell["session"],
             )  # fmt: skip
 
     def _entry_text(self, cell: dict[str, int], ends: Array, at: int) -> str:

@@ -24,7 +24,16 @@ from recollect.records import (
     line_key,
     name_key,
 )
-from recollect.store.base import Session, Source, StoredEntry, StoredLine, StoreInfo, Taken, UsageColumns
+from recollect.store.base import (
+    Array,
+    Session,
+    Source,
+    StoredEntry,
+    StoredLine,
+    StoreInfo,
+    Taken,
+    UsageColumns,
+)
 from recollect.store.pack import TOKENS, Counted
 from recollect.store.write import merge_facts
 
@@ -109,6 +118,33 @@ class ReferenceView:
         shows = self._state.sessions[session.number].shows
         start = max(len(shows) - last, 0) if last is not None else 0
         return iter([self._state.entries[n] for n in shows[start:]])
+
+    def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
+        return iter(self._state.entries[start:stop])
+
+    def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
+        return [self._state.entries[row] for row in rows]
+
+    def entry_columns(self, *names: str) -> dict[str, Array]:
+        lines = {row: n for n, held in enumerate(self._state.lines) for row in held.entries}
+        cells = [
+            {
+                "session": each.session_row, "kind": int(each.entry.kind), "flags": each.entry.flags,
+                "time": each.entry.time_ms, "line": lines[each.row], "call": int(each.entry.call or "0", 16),
+            }
+            for each in self._state.entries
+        ]  # fmt: skip
+        return {name: np.array([cell[name] for cell in cells]) for name in names}
+
+    def find_entry(self, prefix: str) -> StoredEntry:
+        found = [e for e in self._state.entries if prefix and e.id.startswith(prefix)]
+        found = [e for e in found if e.id == prefix] or [e for e in found if "." in prefix or "." not in e.id]
+        if len({e.id for e in found}) != 1:
+            raise NotFound(f"{len(found)} entries' ids start with {prefix!r}")
+        return found[0]
+
+    def session_rows(self) -> list[Session]:
+        return self.sessions()
 
     def sources(self, session: Session | None = None) -> list[Source]:
         return [
@@ -236,7 +272,7 @@ class ReferenceWriter(ReferenceView):
             self._state.entries.append(
                 StoredEntry(
                     short + (f".{part}" if part else ""), session.facts.id, line.parsed.type,
-                    replace(entry, call=call),
+                    replace(entry, call=call), row=len(self._state.entries), session_row=number,
                 )
             )  # fmt: skip
         usage = line.parsed.usage
