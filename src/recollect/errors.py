@@ -10,7 +10,8 @@
     │   ├── StoreCorrupt           bytes fail their checksum                     exit 5
     │   ├── StoreBusy              another process holds the writer's lock       exit 6
     │   └── StoreWriteFailed       disk full, I/O error, read-only               exit 7
-    └── SourceError                a source cannot be read                       exit 8
+    ├── SourceError                a source cannot be read                       exit 8
+    └── EmbedderFailed             an embedder gave no vectors                   exit 9
 
 Interrupted by Ctrl-C: exit 130. Anything else is a bug: exit 70.
 """
@@ -117,3 +118,9 @@ class SourceError(RecollectError):
     """A source file cannot be read as what it claims to be."""
 
     exit_code = 8
+
+
+class EmbedderFailed(RecollectError):
+    """An embedder that was set up well gave no vectors: its endpoint is down, its model fails."""
+
+    exit_code = 9
