@@ -38,8 +38,14 @@ def folder() -> Iterator[Path]:
         yield made
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test touches the indexes of whoever runs it."""
+    monkeypatch.setenv("RECOLLECT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
 def open_memory(path: Path, *, create: bool = True) -> Memory:
-    return Memory.open(path, create=create, config=Config(path, HOST))
+    return Memory.open(path, create=create, config=Config(path, HOST, cache=path.parent / "cache"))
 
 
 def sources_of(memory: Memory) -> dict[str, bytes]:

@@ -19,12 +19,12 @@ SOURCE = Path(recollect.__file__).parent
 
 # From the top down. A module or package belongs to the layer that names it.
 LAYERS: dict[str, tuple[str, ...]] = {
-    "faces": ("cli", "__main__"),
+    "faces": ("cli", "testing", "__main__"),
     "surface": ("",),  # the package itself: what `import recollect` offers
     "facade": ("memory", "config"),
     "output": ("export",),
-    "insight": ("usage",),
-    "search": ("query", "index"),
+    "insight": ("usage", "history"),
+    "search": ("search", "query", "index"),
     "intake": ("ingest", "bulk", "reparse", "discover", "project", "reader", "retention"),
     "edges": ("adapters", "store"),
     "values": ("records", "errors", "text"),

@@ -18,10 +18,19 @@ from recollect.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a person set, with defaults filled in. `prices`: model name to dollars per million tokens."""
+    """What a person set, with defaults filled in.
+
+    `cache`: where indexes are kept. `embedder`: which one makes vectors; `embedders`: settings
+    of each by name; `models`: where models that were built are kept. `prices`: model name to
+    dollars per million tokens.
+    """
 
     store: Path
     host: str
+    cache: Path = field(default_factory=lambda: _default_cache())
+    embedder: str = "static"
+    embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    models: Path = field(default_factory=lambda: _models())
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -38,9 +47,14 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
     """The settings in force; `store` is what the command line said."""
     values = _read(config_path(environ))
     chosen = store or environ.get("RECOLLECT_STORE") or values.get("store")
+    cache = environ.get("RECOLLECT_CACHE") or values.get("cache")
     return Config(
         store=Path(chosen).expanduser() if chosen else _default_store(),
         host=str(values.get("host") or _host_name()),
+        cache=Path(cache).expanduser() if cache else _default_cache(),
+        embedder=str(environ.get("RECOLLECT_EMBEDDER") or values.get("embedder") or "static"),
+        embedders=values.get("embedders", {}),
+        models=Path(values["models"]).expanduser() if values.get("models") else _models(),
         prices=values.get("prices", {}),
     )
 
@@ -54,6 +68,16 @@ def _default_store() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memory.h5"
+
+
+def _models() -> Path:
+    return _default_store().with_name("models")
+
+
+def _default_cache() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False))
 
 
 def _read(path: Path) -> dict[str, Any]:

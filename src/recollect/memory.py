@@ -19,16 +19,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
-from recollect.errors import NotFound, StoreCorrupt, StoreWriteFailed, UsageError
+from recollect.errors import NotFound, StoreBusy, StoreCorrupt, StoreWriteFailed, UsageError
 from recollect.records import Role
 from recollect.store.base import Session, Source, StoredEntry, StoreInfo, View, source_bytes
 from recollect.store.hdf5 import Hdf5Store
 from recollect.store.journal import journal_path
 
 if TYPE_CHECKING:
+    import datetime
+
+    from recollect.history import Command, Fix, Touch
+    from recollect.index.keep import Indexes
+    from recollect.index.keep import Progress as IndexProgress
     from recollect.ingest import Progress, Report
     from recollect.records import Segment
     from recollect.reparse import ReparseReport
+    from recollect.search import Fresh, Results
     from recollect.store.check import Finding
     from recollect.usage import UsageReport
 
@@ -41,6 +47,7 @@ class Memory:
 
     def __init__(self, store: Hdf5Store, config: Config) -> None:
         self._store = store
+        self._indexes: Indexes | None = None
         self.config = config
 
     @classmethod
@@ -99,11 +106,11 @@ class Memory:
         """Make bytes of a source durable without parsing them; returns their number in the journal."""
         return self._store.append(segment)
 
-    def checkpoint(self) -> Report:
+    def checkpoint(self, *, timeout: float = 60.0) -> Report:
         """Fold the journal into the store; afterwards there is one file."""
         from recollect.ingest import Ingest
 
-        with self._store.writer() as writer:
+        with self._store.writer(timeout=timeout) as writer:
             ingest = Ingest(writer, self.config.host)
             folded = ingest.fold(self._store.pending())
             if folded:
@@ -169,6 +176,94 @@ class Memory:
 
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices)
+
+    # -- search ----------------------------------------------------------------------------
+
+    def search(
+        self, query: str = "", *, mode: str = "hybrid", limit: int = 10, offset: int = 0, plain: bool = False,
+        near: Iterable[str] = (), not_near: Iterable[str] = (), fusion: str = "minmax",
+        strategy: str = "auto", recency: bool = False, project_boost: str = "", rerank: bool = False,
+        collapse: bool = True, now: datetime.datetime | None = None, seconds: float | None = None,
+    ) -> Results:  # fmt: skip
+        """What was said or done about something, best first; docs/search.md has the query language.
+
+        `plain` takes the query as words and nothing else. What came in since the last search is
+        indexed first, for at most `seconds` an index; `Results.fresh` says what is left.
+        """
+        from recollect.index.keep import CATCH_UP_SECONDS
+        from recollect.search import Request
+
+        request = Request(
+            query, mode, limit, offset, plain, tuple(near), tuple(not_near), fusion, strategy, recency,
+            project_boost, rerank, collapse, now,
+        )  # fmt: skip
+        waiting = self._fold_if_free()
+        return self.indexes.search(
+            request, waiting=waiting, seconds=CATCH_UP_SECONDS if seconds is None else seconds
+        )
+
+    def blame(self, path: str, limit: int = 20) -> list[Touch]:
+        """Every session that read or changed a file, the most recent first, with what was asked of it."""
+        from recollect.history import blame
+
+        self._fold_if_free()
+        with self.indexes.asking(meaning=False) as search:
+            return blame(search, path, limit)
+
+    def how(self, query: str, limit: int = 10) -> list[Command]:
+        """Commands that were run for something, and whether they worked."""
+        from recollect.history import how
+
+        self._fold_if_free()
+        with self.indexes.asking(meaning=True) as search:
+            return how(search, query, limit)
+
+    def fix(self, error: str, limit: int = 5) -> list[Fix]:
+        """Where an error appeared, and what ended it."""
+        from recollect.history import fix
+
+        self._fold_if_free()
+        with self.indexes.asking(meaning=False) as search:
+            return fix(search, error, limit)
+
+    def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
+        """Values a query's field can have, with how often each occurs, the most frequent first."""
+        from recollect.index.values import values
+
+        with self.indexes.asking(meaning=False) as search:
+            return values(search.text, search.sessions, field, prefix, limit)
+
+    def index(self, *, rebuild: bool = False, progress: IndexProgress | None = None) -> Fresh:
+        """Bring the indexes up to date; with `rebuild`, from nothing."""
+        waiting = self._fold_if_free()
+        if rebuild:
+            self.indexes.drop()
+        self.indexes.catch_up(progress=progress)
+        return self.indexes.fresh(waiting)
+
+    @property
+    def indexes(self) -> Indexes:
+        """What makes this store searchable."""
+        if self._indexes is None:
+            from recollect.index.embed import embedder
+            from recollect.index.keep import Indexes
+
+            self._indexes = Indexes(
+                self._store, self.config.cache,
+                lambda name: embedder(
+                    name, settings=self.config.embedders, models=self.config.models, environ=os.environ
+                ),
+                self.config.embedder,
+            )  # fmt: skip
+        return self._indexes
+
+    def _fold_if_free(self) -> int:
+        """Bring what hooks appended into the store, unless someone is writing; returns what still waits."""
+        if not journal_path(self.path).exists():
+            return 0
+        with contextlib.suppress(StoreBusy, StoreWriteFailed):
+            self.checkpoint(timeout=0.0)
+        return len(self._store.pending(patient=False))
 
     # -- care ------------------------------------------------------------------------------
 

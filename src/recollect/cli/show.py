@@ -16,6 +16,7 @@ from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.sessions import relation_text
+from recollect.errors import NotFound
 from recollect.export.objects import entry_object, session_object
 from recollect.records import Entry, Flag, Kind
 from recollect.store.base import Session, StoredEntry, View
@@ -24,6 +25,7 @@ from recollect.text import ellipsis, many, moment, one_line, printable
 Line = list[Part]
 
 _LINE_CELLS = 400  # of one line of a long text
+_AROUND_ROWS = 400  # of all sessions, looked at for an entry's neighbours
 _SUMMARY_CELLS = 160  # of a call on its one line
 _ARGUMENTS = (
     "command", "cmd", "file_path", "notebook_path", "pattern", "query", "path", "url", "skill", "description",
@@ -39,7 +41,9 @@ def show(args: argparse.Namespace, screen: Screen) -> int:
     """A session from start to end."""
     wanted = _wanted(args, screen)
     with open_memory(args) as memory, memory.view() as view:
-        session = view.find_session(args.session)
+        session, point = _named(view, args.session)
+        if point is not None:
+            return _show_around(view, session, point, args, screen)
         everyone = view.sessions()
         children = [each for each in everyone if each.facts.parent == session.facts.id]
         found = filter(wanted, view.entries(session))
@@ -60,19 +64,48 @@ def tail(args: argparse.Namespace, screen: Screen) -> int:
     """The last entries of a session."""
     wanted = _wanted(args, screen)
     with open_memory(args) as memory, memory.view() as view:
-        session = view.find_session(args.session)
+        session, _ = _named(view, args.session)
         found = _last(view, session, args.count, wanted)
     if screen.json:
         entries = [entry_object(each) for each in found]
         screen.object("tail", {"session": session_object(session), "entries": entries})
         return 0
-    facts = session.facts
-    head: Line = [Styled(facts.id, "bold"), f"  {one_line(facts.title or facts.slug, 72)}"]
-    _say([head, *_transcript(found, args)], screen)
+    _say([_head(session), *_transcript(found, args)], screen)
     return 0
 
 
 # -- which entries -------------------------------------------------------------------------
+
+
+def _named(view: View, id_: str) -> tuple[Session, StoredEntry | None]:
+    """A session by its id, or by the id of an entry in it."""
+    try:
+        return view.find_session(id_), None
+    except NotFound as error:
+        try:
+            entry = view.find_entry(id_)
+        except NotFound:
+            raise error from None
+        return view.session_rows()[entry.session_row], entry
+
+
+def _show_around(
+    view: View, session: Session, point: StoredEntry, args: argparse.Namespace, screen: Screen
+) -> int:
+    """One entry, whole, and what was said just before and after it in its session."""
+    near = list(view.entry_range(max(point.row - _AROUND_ROWS, 0), point.row + _AROUND_ROWS + 1))
+    kept = [e for e in near if e.session_row == point.session_row and not e.entry.flags & Flag.COPY]
+    kept = [e for e in kept if e.row == point.row or e.entry.kind != Kind.EVENT]
+    at = next(n for n, each in enumerate(kept) if each.row == point.row)
+    before, after = kept[max(at - args.around, 0) : at], kept[at + 1 : at + 1 + args.around]
+    if screen.json:
+        entries = [entry_object(each) for each in (*before, point, *after)]
+        screen.object("show-entry", {"session": session_object(session), "id": point.id, "entries": entries})
+        return 0
+    whole = argparse.Namespace(**{**vars(args), "full": True})
+    lines = [*_transcript(before, args), *_transcript([point], whole), *_transcript(after, args)]
+    _say([_head(session), *lines], screen)
+    return 0
 
 
 def _wanted(args: argparse.Namespace, screen: Screen) -> Callable[[StoredEntry], bool] | None:
@@ -109,6 +142,11 @@ def _child(session: Session) -> dict[str, Any]:
 def _say(lines: Iterable[Line], screen: Screen) -> None:
     for line in lines:
         screen.line(*line)
+
+
+def _head(session: Session) -> Line:
+    facts = session.facts
+    return [Styled(facts.id, "bold"), f"  {one_line(facts.title or facts.slug, 72)}"]
 
 
 def _header(session: Session, children: list[Session], names: dict[str, str]) -> Iterator[Line]:

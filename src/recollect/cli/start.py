@@ -13,7 +13,7 @@ from recollect.discover import agent_roots, discover
 
 
 def start(args: argparse.Namespace, screen: Screen) -> int:
-    args.paths, args.dry_run = [], False
+    args.paths, args.dry_run, args.no_index = [], False, False
     if discover(agent_roots(Path.home(), os.environ)).found:
         return ingest(args, screen)
     # In a store of its own: a person's memory holds nothing that did not happen.

@@ -1,0 +1,41 @@
+"""`index`: bring the search indexes up to date, or build them again."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from recollect.cli.opening import open_memory
+from recollect.cli.progress import Progress
+from recollect.cli.screen import Screen
+from recollect.cli.search import fresh_object
+from recollect.memory import Memory
+from recollect.search import Fresh
+from recollect.text import many
+
+
+def index(args: argparse.Namespace, screen: Screen) -> int:
+    """Index what is not indexed yet."""
+    began = time.monotonic()
+    with open_memory(args) as memory:
+        fresh = indexed(memory, screen, rebuild=args.rebuild)
+        cache = memory.config.cache
+    seconds = time.monotonic() - began
+    if screen.json:
+        told = {"cache": str(cache), "seconds": round(seconds, 3), "fresh": fresh_object(fresh)}
+        screen.object("index", told)
+        return 0
+    screen.line(
+        f"{many(fresh.text, 'entry', 'entries')} searchable by words, {fresh.vectors:,} by meaning "
+        f"({seconds:.1f} s)"
+    )
+    if fresh.unindexed:
+        screen.note("another process is indexing the rest")
+    return 0
+
+
+def indexed(memory: Memory, screen: Screen, *, rebuild: bool = False) -> Fresh:
+    """Catch up with progress on the screen; Ctrl-C keeps what is done."""
+    progress = Progress(screen, unit="entries")
+    with progress.running():
+        return memory.index(rebuild=rebuild, progress=progress)

@@ -1,0 +1,137 @@
+"""The piece of a text that shows why it was found.
+
+A snippet is a run of parts, each said to be a match or not, so that a face can mark the
+matches after making every part safe for where it is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from recollect.records import Entry, Kind
+
+WIDTH_CHARS = 240
+READ_CHARS_MAX = 400_000  # what lies behind is not looked at for a snippet
+MATCHES_MAX = 2_000
+LEAD_CHARS = 40  # before the first match
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Parts in order; `True` marks a match. `cut`: there is text before, behind."""
+
+    parts: tuple[tuple[str, bool], ...]
+    cut: tuple[bool, bool] = (False, False)
+
+    @property
+    def text(self) -> str:
+        return "".join(part for part, _ in self.parts)
+
+
+class Highlighter:
+    """Finds a query's words in texts the way the index does: by their stems."""
+
+    def __init__(self, words: Iterable[str], stems_of: Callable[[str], list[str]]) -> None:
+        found = list(words)
+        self._stems_of = stems_of
+        self._stems = {stem for word in found for stem in stems_of(word)}
+        self._known: dict[str, bool] = {}
+        # A word can only share a stem with one that begins alike, and looking up a stem costs
+        # far more than a regular expression does.
+        begins = {re.escape(stem[:3]) for stem in self._stems}
+        exact = sorted({word for word in found if len(word) > 1}, key=lambda word: (-len(word), word))
+        choices = [*map(_bounded, exact), *(rf"\b{each}\w*" for each in sorted(begins))]
+        self._pattern = re.compile("|".join(choices), re.IGNORECASE) if choices else None
+        self._exact = {word.lower() for word in found}
+
+    def snippet(self, entry: Entry, width: int = WIDTH_CHARS) -> Snippet:
+        """The window of an entry's text that holds most of the words."""
+        text = readable(entry)
+        marks = self._marks(text)
+        start = _best(marks, width)
+        start = _word_start(text, max(start - LEAD_CHARS, 0)) if start > LEAD_CHARS else 0
+        stop = _word_stop(text, start + width)
+        inside = [(max(a, start), min(b, stop)) for a, b, _ in marks if a < stop and b > start]
+        return Snippet(_parts(text, start, stop, inside), (start > 0, stop < len(text)))
+
+    def _marks(self, text: str) -> list[tuple[int, int, str]]:
+        if self._pattern is None:
+            return []
+        marks = []
+        for match in self._pattern.finditer(text, 0, READ_CHARS_MAX):
+            word = match[0].lower()
+            if word in self._exact or self._is_match(word):
+                marks.append((match.start(), match.end(), word))
+                if len(marks) >= MATCHES_MAX:
+                    break
+        return marks
+
+    def _is_match(self, word: str) -> bool:
+        known = self._known.get(word)
+        if known is None:
+            known = self._known[word] = not self._stems.isdisjoint(self._stems_of(word))
+        return known
+
+
+def readable(entry: Entry) -> str:
+    """An entry's text as a person reads it: of a tool call its arguments, not their JSON."""
+    if entry.kind != Kind.CALL or not entry.text.startswith("{"):
+        return entry.text
+    try:
+        value = json.loads(entry.text)
+    except (ValueError, RecursionError):
+        return entry.text
+    return "\n".join(_argument(name, each) for name, each in value.items())
+
+
+def _bounded(word: str) -> str:
+    """A word as a pattern that does not match inside a longer one; Chinese has no such bounds."""
+    if not word.isascii():
+        return re.escape(word)
+    return rf"(?<!\w){re.escape(word)}(?!\w)"
+
+
+def _argument(name: str, value: object) -> str:
+    return f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+
+
+def _best(marks: Sequence[tuple[int, int, str]], width: int) -> int:
+    """Where the window begins that holds the most different words, the earliest of equals."""
+    starts = [start for start, _, _ in marks]
+    best, most = 0, 0
+    for n, (start, _, _) in enumerate(marks):
+        last = bisect_right(starts, start + width - LEAD_CHARS)
+        held = len({word for _, _, word in marks[n : min(last, n + 64)]})
+        if held > most:
+            best, most = start, held
+    return best
+
+
+def _word_start(text: str, at: int) -> int:
+    space = max(text.find(" ", at, at + 20), text.find("\n", at, at + 20))
+    return space + 1 if space >= 0 else at
+
+
+def _word_stop(text: str, at: int) -> int:
+    if at >= len(text):
+        return len(text)
+    space = max(text.rfind(" ", at - 20, at), text.rfind("\n", at - 20, at))
+    return space if space >= 0 else at
+
+
+def _parts(
+    text: str, start: int, stop: int, marks: Sequence[tuple[int, int]]
+) -> tuple[tuple[str, bool], ...]:
+    """The window in pieces, runs of white space made one space."""
+    pieces: list[tuple[str, bool]] = []
+    at = start
+    for first, last in marks:
+        if first >= at:
+            pieces += [(text[at:first], False), (text[first:last], True)]
+            at = last
+    pieces.append((text[at:stop], False))
+    return tuple((re.sub(r"\s+", " ", piece), marked) for piece, marked in pieces if piece)

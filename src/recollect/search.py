@@ -1,0 +1,422 @@
+"""Finding entries: gather by words and by meaning, fuse, fold what says the same, show why.
+
+One search is one pass: the query is read, filters and words go to the text index, the
+question's vector to the vector index, and both lists of candidates are ranked together. What an
+index has not reached yet is not searched, and the results say how much that is.
+
+The surprise: filters are evaluated by the text index alone, also for what was found by
+meaning, so that a filter can never mean two things.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.errors import EmbedderFailed, UsageError
+from recollect.index import fuse
+from recollect.index.match import Matcher, patterns
+from recollect.index.sessions import Sessions
+from recollect.index.snippet import Highlighter, Snippet
+from recollect.index.text import Found, TextIndex
+from recollect.index.when import window
+from recollect.query import AllOf, Node, Word, parse, words_of
+from recollect.store.base import Array, Session, StoredEntry, View
+from recollect.text import tokens
+
+if TYPE_CHECKING:
+    from recollect.index.embed.base import Embedder
+    from recollect.index.vectors import VectorIndex
+
+MODES = ("hybrid", "text", "vector")
+CANDIDATES = 300  # of each side
+FILTERED_EXACTLY = 4_000  # entries that filters leave: fewer are compared one by one
+NEAREST_MAX = 20_000  # how far to look among the nearest for those that pass the filters
+PATTERN_SECONDS = 2.0
+PATTERN_ROWS = 512  # read at a time, newest first
+RERANKED = 50
+FOLDED_FROM = 4  # times the hits asked for are read to fold what says the same
+NOT_NEAR_WEIGHT = 0.5
+SIMILAR_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked. `near` and `not_near` are entry ids, with a weight as in "3f2a^2".
+
+    `only` is a filter beside those of the query; `plain` takes the query as words and nothing else.
+    """
+
+    query: str = ""
+    mode: str = "hybrid"
+    limit: int = 10
+    offset: int = 0
+    plain: bool = False
+    near: tuple[str, ...] = ()
+    not_near: tuple[str, ...] = ()
+    fusion: str = "minmax"
+    strategy: str = "auto"
+    recency: bool = False
+    project_boost: str = ""
+    rerank: bool = False
+    collapse: bool = True
+    now: datetime.datetime | None = None
+    only: Node | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise UsageError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(MODES)}")
+        if self.fusion not in fuse.FUSIONS:
+            raise UsageError(
+                f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(fuse.FUSIONS)}"
+            )
+        if self.limit < 0 or self.offset < 0:
+            raise UsageError("limit and offset count from 0")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that was found, and why; `folded` others say the same, `similar` has the best of their ids."""
+
+    stored: StoredEntry
+    session: Session
+    score: float
+    snippet: Snippet
+    parts: dict[str, float] = field(default_factory=dict)
+    similar: tuple[str, ...] = ()
+    folded: int = 0
+
+    @property
+    def id(self) -> str:
+        return self.stored.id
+
+    @property
+    def tokens(self) -> int:
+        """About what reading the entry whole costs a model."""
+        return tokens(self.stored.entry.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """How much of the store a search could see. `waiting`: appends that are in no table yet."""
+
+    entries: int
+    text: int
+    vectors: int
+    waiting: int = 0
+    stored_ms: int = 0
+
+    @property
+    def unindexed(self) -> int:
+        return self.entries - self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Hits, best first. `total` counts all that matched, -1 where nobody can say; `notes`: what limits it."""
+
+    hits: list[Hit]
+    total: int
+    fresh: Fresh
+    notes: tuple[str, ...] = ()
+    explain: dict[str, Any] = field(default_factory=dict)
+
+
+class Search:
+    """One state of a store and its indexes, ready to be asked."""
+
+    def __init__(
+        self, view: View, text: TextIndex, sessions: Sessions, vectors: VectorIndex | None = None,
+        reranker: Embedder | None = None, *, fresh: Fresh,
+    ) -> None:  # fmt: skip
+        self._view, self._text, self._sessions = view, text, sessions
+        self._vectors, self._reranker, self._fresh = vectors, reranker, fresh
+        self._matcher = Matcher(text, sessions)
+
+    def run(self, request: Request) -> Results:
+        """The answer to one request."""
+        started = time.perf_counter()
+        now = request.now or datetime.datetime.now().astimezone()
+        node = AllOf(tuple(map(Word, request.query.split()))) if request.plain else parse(request.query, now)
+        words, chosen = list(words_of(node)), bool(request.near or request.not_near)
+        if node == AllOf(()) and not chosen:
+            raise UsageError("nothing to search for", hint="give a word, a filter, or --near ID")
+        node = node if request.only is None else _both(node, request.only)
+        if wanted := patterns(node):
+            listed = self._by_pattern(node, wanted, request)
+        elif words or chosen:
+            listed = self._by_rank(node, " ".join(words), request, now)
+        else:
+            listed = self._newest(node, request)
+        found = time.perf_counter()
+        hits = self._present(listed, words, request)
+        spent = {"find": found - started, "show": time.perf_counter() - found}
+        spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
+        explain = {"mode": request.mode, **listed.explain, "ms": spent}
+        return Results(hits, listed.total, self._fresh, listed.notes, explain)
+
+    @property
+    def view(self) -> View:
+        return self._view
+
+    @property
+    def text(self) -> TextIndex:
+        return self._text
+
+    @property
+    def sessions(self) -> Sessions:
+        return self._sessions
+
+    def rows(self, node: Node, limit: int) -> Array:
+        """The entries that satisfy a query, the newest first."""
+        return self._text.newest(self._matcher.ranked(node), limit).rows
+
+    # -- three ways to find ------------------------------------------------------------------
+
+    def _newest(self, node: Node, request: Request) -> _Listed:
+        """Filters alone: what satisfies them, the newest first."""
+        query = self._matcher.ranked(node)
+        found = self._text.newest(query, _depth(request))
+        return _Listed(found, found.scores, self._text.count(query))
+
+    def _by_pattern(self, node: Node, wanted: list[tuple[str, bool]], request: Request) -> _Listed:
+        """Read texts, the newest first, until there are enough or the time is up."""
+        every = self._text.newest(self._matcher.ranked(node), self._text.rows)
+        enough, deadline = _depth(request), time.monotonic() + PATTERN_SECONDS
+        fitting, read = _matching(self._view, every.rows.tolist(), wanted, enough, deadline)
+        notes: tuple[str, ...] = ()
+        if read < len(every) and len(fitting) < enough:
+            reached = f"{read:,} of {len(every):,} entries were read in {PATTERN_SECONDS:.0f} s"
+            notes = (f"only the newest {reached}; narrow it down with a word or a filter",)
+        found = every.taken(np.array(fitting, np.int64))
+        return _Listed(found, found.scores, len(found) if read == len(every) else -1, notes, {"read": read})
+
+    def _by_rank(self, node: Node, words: str, request: Request, now: datetime.datetime) -> _Listed:
+        """Both lists of candidates, ranked as one."""
+        gathering = _Gathering(self._text, self._matcher, node, max(CANDIDATES, _depth(request)))
+        notes: tuple[str, ...] = ()
+        try:
+            vector = self._question(words, request)
+        except EmbedderFailed as error:
+            if request.mode == "vector" or not words:
+                raise
+            vector, notes = None, (f"found by words alone: {error}",)
+        if request.mode != "vector" and words:
+            gathering.by_text()
+        if request.mode != "text" and self._vectors is not None:
+            if vector is not None:
+                gathering.by_meaning(self._vectors, vector, request.strategy)
+            elif request.mode == "vector":
+                notes = ("the embedder knows none of these words",)
+        options = self._options(node, words, request, now)
+        if request.mode != "text":
+            gathering.beside(options)
+        found = gathering.found()
+        ranking = fuse.rank(gathering.candidates(), options)
+        pointed = [self._entry(each)[0].row for each in (*request.near, *request.not_near)]
+        order = ranking.order[~np.isin(found.rows[ranking.order], pointed)]
+        total = gathering.total if request.mode == "text" else -1
+        parts = {name: values[order] for name, values in ranking.parts.items()}
+        explain = {"candidates": len(found), **gathering.explain, **ranking.explain}
+        return _Listed(found.taken(order), ranking.scores[order], total, notes, explain, parts)
+
+    def _options(self, node: Node, words: str, request: Request, now: datetime.datetime) -> fuse.Options:
+        boosted = self._sessions.where("project", request.project_boost) if request.project_boost else []
+        return fuse.Options(
+            mode=request.mode, fusion=request.fusion, now_ms=int(now.timestamp() * 1000),
+            recency=request.recency, boosted_sessions=tuple(boosted), window=window(words, now),
+            text_max=self._matcher.ceiling(node),
+        )  # fmt: skip
+
+    # -- meaning -----------------------------------------------------------------------------
+
+    def _question(self, words: str, request: Request) -> Array | None:
+        """The vector to search with: the words', and what was pointed at, minus what was not to be near."""
+        if self._vectors is None or request.mode == "text":
+            return None
+        vector = np.zeros(self._vectors.embedder.dims, np.float32)
+        if words:
+            vector += self._vectors.embedder.encode_query(words, self._text.idf)
+        for sign, chosen in ((1.0, request.near), (-NOT_NEAR_WEIGHT, request.not_near)):
+            for each in chosen:
+                stored, weight = self._entry(each)
+                vector += sign * weight * self._vectors.vector(stored.row)
+        length = float(np.linalg.norm(vector))
+        return vector / length if length > 1e-6 else None
+
+    def _entry(self, chosen: str) -> tuple[StoredEntry, float]:
+        """An entry by its id, with the weight that may follow it."""
+        id_, _, weight = chosen.partition("^")
+        try:
+            return self._view.find_entry(id_), float(weight or 1)
+        except ValueError as error:
+            raise UsageError(f"{chosen!r}: the weight is no number", hint="as in 3f2a^2") from error
+
+    # -- what is shown -----------------------------------------------------------------------
+
+    def _present(self, listed: _Listed, words: list[str], request: Request) -> list[Hit]:
+        """The hits of one page; only they are read from the store."""
+        groups = _fold(listed.found) if request.collapse else [[n] for n in range(len(listed.found))]
+        if request.rerank and self._reranker is not None:
+            groups = self._reranked(self._reranker, listed, groups, " ".join(words))
+        page = groups[request.offset : request.offset + request.limit]
+        rows = listed.found.rows
+        stored = self._view.entries_at([int(rows[group[0]]) for group in page])
+        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word))
+        return [
+            Hit(
+                each, self._sessions[each.session_row], float(listed.scores[first]),
+                highlighter.snippet(each.entry),
+                {name: float(values[first]) for name, values in listed.parts.items()},
+                tuple(self._view.entry_ids([int(rows[n]) for n in others[:SIMILAR_NAMED]])), len(others),
+            )
+            for each, (first, *others) in zip(stored, page, strict=True)
+        ]  # fmt: skip
+
+    def _reranked(
+        self, reranker: Embedder, listed: _Listed, groups: list[list[int]], words: str
+    ) -> list[list[int]]:
+        from recollect.index.embed.base import rerank
+
+        first, rest = groups[:RERANKED], groups[RERANKED:]
+        stored = self._view.entries_at([int(listed.found.rows[group[0]]) for group in first])
+        scores = rerank(reranker, words, [each.entry.text for each in stored])
+        return [first[n] for n in sorted(range(len(first)), key=lambda n: (-scores[n], n))] + rest
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Rows in the order they are to be shown."""
+
+    found: Found
+    scores: Array
+    total: int
+    notes: tuple[str, ...] = ()
+    explain: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, Array] = field(default_factory=dict)
+
+
+class _Gathering:
+    """Candidates of both sides, with what both sides say of each."""
+
+    def __init__(self, text: TextIndex, matcher: Matcher, node: Node, depth: int) -> None:
+        self._text, self._matcher, self._node, self._depth = text, matcher, node, depth
+        self._found: list[Found] = []
+        self._measure: Callable[[Array], Array] | None = None
+        self._exact: Array = np.zeros(0, np.int64)
+        self.total = 0
+        self.explain: dict[str, Any] = {}
+
+    def by_text(self) -> None:
+        query = self._matcher.ranked(self._node)
+        self._found.append(self._text.search(query, self._depth))
+        self.total = self._text.count(query)
+        quoting = self._matcher.exact(self._node)
+        if quoting is not None:
+            self._exact = self._text.search(quoting, self._depth).rows
+            self._add(self._exact)
+        self.explain["text"] = len(self._found[-1].rows)
+
+    def by_meaning(self, vectors: VectorIndex, vector: Array, strategy: str) -> None:
+        self._measure = lambda rows: vectors.scores(vector, rows)
+        rows = self._nearest(vectors, vector, strategy)
+        self._add(rows)
+        self.explain |= {"vectors": len(rows), **vectors.explain()}
+
+    def beside(self, options: fuse.Options) -> None:
+        """What stands next to the best candidates lifts them, and may be what was meant."""
+        self._add(fuse.neighbours(self.candidates(), options))
+
+    def _add(self, rows: Array) -> None:
+        known = {row for found in self._found for row in found.rows.tolist()}
+        fresh = [row for row in rows.tolist() if row not in known]
+        if fresh:
+            self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
+
+    def found(self) -> Found:
+        """Every candidate so far, in the order they were found."""
+        return Found.joined(self._found)
+
+    def candidates(self) -> fuse.Candidates:
+        found = self.found()
+        nothing = np.full(len(found), np.nan, np.float32)
+        dense = self._measure(found.rows) if self._measure is not None else nothing
+        return fuse.Candidates(
+            found.rows, found.sessions, found.kinds, found.times, found.scores, dense, found.chars,
+            np.isin(found.rows, self._exact),
+        )  # fmt: skip
+
+    def _nearest(self, vectors: VectorIndex, vector: Array, strategy: str) -> Array:
+        """The nearest entries that pass the filters."""
+        filters = self._matcher.filters(self._node)
+        if filters is None:
+            return vectors.nearest(vector, self._depth, strategy)[0]
+        if self._text.count(filters) <= FILTERED_EXACTLY:
+            rows = self._text.search(filters, FILTERED_EXACTLY).rows
+            scores = np.nan_to_num(vectors.scores(vector, rows), nan=-1.0)
+            return rows[np.lexsort((-rows, -scores))][: self._depth]
+        wide = self._depth
+        while True:
+            rows = vectors.nearest(vector, wide, strategy)[0]
+            passed = self._text.search(self._matcher.both(filters, rows.tolist()), len(rows)).rows
+            kept = rows[np.isin(rows, passed)]
+            if len(kept) >= self._depth or wide >= NEAREST_MAX or len(rows) < wide:
+                return kept[: self._depth]
+            wide *= 4
+
+
+def _both(node: Node, other: Node) -> AllOf:
+    return AllOf((*(node.nodes if isinstance(node, AllOf) else (node,)), other))
+
+
+def _depth(request: Request) -> int:
+    """How many candidates to order: more than are shown, because some fold into others."""
+    shown = request.offset + request.limit
+    return max(shown * FOLDED_FROM if request.collapse else shown, RERANKED if request.rerank else 0)
+
+
+def _fold(found: Found) -> list[list[int]]:
+    """Hits that say the same, or stand next to each other, under the best of them."""
+    groups: list[list[int]] = []
+    leader: dict[object, int] = {}
+    told = zip(found.rows.tolist(), found.sessions.tolist(), found.gists.tolist(), strict=True)
+    for n, (row, session, gist) in enumerate(told):
+        names: list[object] = [(session, row), *([gist] if gist else [])]
+        group = next((leader[name] for name in names if name in leader), None)
+        if group is None:
+            group = len(groups)
+            groups.append([])
+            names += [(session, row - 1), (session, row + 1)]
+        groups[group].append(n)
+        for name in names:
+            leader.setdefault(name, group)
+    return groups
+
+
+def _matching(
+    view: View, rows: list[int], wanted: list[tuple[str, bool]], enough: int, deadline: float
+) -> tuple[list[int], int]:
+    """Which of the rows have a text that fits every pattern, and how many were read until enough did."""
+    import regex
+
+    compiled = [(regex.compile(pattern), positive) for pattern, positive in wanted]
+    found: list[int] = []
+    for at in range(0, len(rows), PATTERN_ROWS):
+        for n, stored in enumerate(view.entries_at(rows[at : at + PATTERN_ROWS])):
+            left = deadline - time.monotonic()
+            try:
+                if left > 0 and all(
+                    (each.search(stored.entry.text, timeout=left) is not None) == positive
+                    for each, positive in compiled
+                ):
+                    found.append(at + n)
+            except TimeoutError:
+                left = 0
+            if left <= 0 or len(found) >= enough:
+                return found, at + n + (left > 0)
+    return found, len(rows)
