@@ -3,7 +3,8 @@
     python training/train.py distil  MODEL_FOLDER WORK          # 1 minute of two cores
     python training/train.py arrays  WORK                       # pairs.jsonl as rows of the table
     python training/train.py teach   MODEL_FOLDER WORK          # the model's vectors of all texts; GPU
-    python training/train.py train   WORK --out FILE.npz        # a minute on a GPU, some ten on two cores
+    python training/train.py train   WORK --seed N --out A.npz  # seconds on a GPU, an hour on two cores
+    python training/train.py average WORK A.npz B.npz ... --out FILE.npz
 
 WORK holds `pairs.jsonl` from collect.py and receives everything else. `train` needs torch and numpy
 alone, so that it runs on a machine with nothing else; the others need what requirements.txt names.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import multiprocessing
 import re
 import sys
 import time
@@ -25,9 +27,12 @@ from typing import Any
 
 import numpy as np
 
-SEED = 20261115
 MODEL_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+Part = tuple[np.ndarray, np.ndarray]  # a phrase for each text, and whether it is there
 ROWS_MAX = 160  # distinct rows of a document that training looks at
+TALK = Path(__file__).with_name("talk.txt")
+TALK_MAX = {"q": 2, "d": 4}  # phrases of talk that a text may get; each comes with a chance of a half
+TIMED = 0.3  # share of pairs whose question asks for a time and whose document names one
 
 
 def distil(model: Path, work: Path) -> None:
@@ -46,31 +51,36 @@ def distil(model: Path, work: Path) -> None:
 
 def arrays(work: Path) -> None:
     """Pairs as rows of the table: flat arrays, which travel well and need no tokenizer to train on."""
+    pairs = kept(work)
+    kind_of = [pair[0].split("/")[-1] for pair in pairs]
+    kinds = {kind: number for number, kind in enumerate(dict.fromkeys(kind_of))}
+    talk = [line.rstrip("\n").split("\t") for line in TALK.open() if not line.startswith("#")]
+    texts = [text for pair in pairs for text in pair[1:]] + [phrase for _, phrase in talk]
+    with multiprocessing.Pool(initializer=start_rows, initargs=(work,)) as pool:
+        found = pool.map(rows_of, texts, chunksize=4096)
+    np.savez_compressed(
+        work / "pairs.npz",
+        rows=np.concatenate([rows for rows, _ in found]),
+        counts=np.concatenate([counts for _, counts in found]),
+        lengths=np.array([len(rows) for rows, _ in found], dtype=np.uint16),
+        kinds=np.array([kinds[kind] for kind in kind_of], dtype=np.uint8),
+        names=np.array(list(kinds)),
+        talk=np.array([side for side, _ in talk]),
+    )
+    print(len(pairs), "pairs", kinds)
+
+
+def start_rows(work: Path) -> None:
+    global encoder
     sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
     from recollect.index.embed.static import StaticEmbedder
 
     encoder = StaticEmbedder.load(work / "untrained.npz")
-    kinds: dict[str, int] = {}
-    kind_of: list[int] = []
-    flat: list[np.ndarray] = []
-    counts: list[np.ndarray] = []
-    lengths: list[int] = []
-    for source, *texts in kept(work):
-        both = [np.unique(np.array(encoder.rows(text), dtype=np.int64), return_counts=True) for text in texts]
-        kind_of.append(kinds.setdefault(source.split("/")[-1], len(kinds)))
-        for rows, times in both:
-            flat.append(rows[:ROWS_MAX].astype(np.uint16))
-            counts.append(np.minimum(times[:ROWS_MAX], 255).astype(np.uint8))
-            lengths.append(len(flat[-1]))
-    np.savez_compressed(
-        work / "pairs.npz",
-        rows=np.concatenate(flat),
-        counts=np.concatenate(counts),
-        lengths=np.array(lengths, dtype=np.uint16),
-        kinds=np.array(kind_of, dtype=np.uint8),
-        names=np.array(list(kinds)),
-    )
-    print(len(kind_of), "pairs", kinds)
+
+
+def rows_of(text: str) -> tuple[np.ndarray, np.ndarray]:
+    rows, counts = np.unique(np.array(encoder.rows(text), dtype=np.int64), return_counts=True)
+    return rows[:ROWS_MAX].astype(np.uint16), np.minimum(counts[:ROWS_MAX], 255).astype(np.uint8)
 
 
 def kept(work: Path) -> list[list[str]]:
@@ -109,7 +119,7 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
     import torch
     import torch.nn.functional as nn
 
-    torch.manual_seed(SEED)
+    torch.manual_seed(options.seed)
     torch.use_deterministic_algorithms(False)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     vocabulary, floats = read(work / "untrained.npz")
@@ -118,20 +128,21 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
     pairs = Pairs(work / "pairs.npz", device, options)
     bag = torch.nn.EmbeddingBag.from_pretrained(start.clone(), freeze=False, mode="sum")
     optimizer = torch.optim.Adam(bag.parameters(), lr=options.lr)
-    batches = pairs.batches(np.random.default_rng(SEED))
+    batches = pairs.batches(pairs.rng)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, options.lr, total_steps=len(batches), pct_start=0.1
     )
     began = time.time()
     losses: list[float] = []
 
-    def embed(texts: np.ndarray, keep: int = 0) -> torch.Tensor:
-        rows, offsets, weights = pairs.bags(texts, keep)
+    def embed(*text: Any) -> torch.Tensor:
+        rows, offsets, weights = pairs.bags(*text)
         return nn.normalize(bag(rows, offsets, per_sample_weights=weights))
 
     for step, (batch, keep) in enumerate(batches):
-        document = embed(2 * batch + 1)
-        query = embed(2 * batch + 1, keep) if keep else embed(2 * batch)
+        asked, told = pairs.phrases(len(batch)) if pairs.rng.random() < options.talk else ([], [])
+        document = embed(2 * batch + 1, told)
+        query = embed(2 * batch + 1 if keep else 2 * batch, asked, keep)
         scores = query @ document.T / options.temperature
         target = torch.arange(len(batch), device=device)
         loss = (nn.cross_entropy(scores, target) + nn.cross_entropy(scores.T, target)) / 2
@@ -151,9 +162,18 @@ def train(work: Path, out: Path, options: argparse.Namespace) -> None:
                 f"{step + 1}/{len(batches)} {np.mean(losses[-200:]):.4f} {time.time() - began:.0f} s",
                 flush=True,
             )
-    # Rows move on the scale of the untrained table, so the average needs no rescaling.
-    mixed = options.mix * bag.weight.detach() + (1 - options.mix) * start
-    write(out, vocabulary, mixed.cpu().numpy())
+    write(out, vocabulary, bag.weight.detach().cpu().numpy())
+
+
+def average(work: Path, runs: list[Path], out: Path, mix: float) -> None:
+    """The mean of runs that differ in their seed, and a share of the untrained table.
+
+    Rows move on the scale of the untrained table, so the mean needs no rescaling.
+    """
+    vocabulary, floats = read(work / "untrained.npz")
+    start = floats / np.linalg.norm(floats, axis=1).mean()
+    trained = sum(read(run)[1] for run in runs) / len(runs)
+    write(out, vocabulary, (mix * trained + (1 - mix) * start).astype(np.float32))
 
 
 class Pairs:
@@ -164,7 +184,10 @@ class Pairs:
 
         data = np.load(path)
         self.lengths = data["lengths"].astype(np.int64)
-        self.starts = np.concatenate([[0], np.cumsum(self.lengths)])
+        self.starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]])
+        phrases = len(self.lengths) - len(data["talk"]) + np.arange(len(data["talk"]))
+        self.talk = {side: phrases[data["talk"] == side] for side in np.unique(data["talk"])}
+        self.rng = np.random.default_rng(options.seed)
         self.rows = torch.tensor(data["rows"].astype(np.int32), device=device)
         # The encoder weighs a word by the root of its count.
         self.weights = torch.tensor(np.sqrt(data["counts"].astype(np.float32)), device=device)
@@ -197,19 +220,34 @@ class Pairs:
             found += [epoch[i] for i in rng.permutation(len(epoch))]
         return found
 
-    def bags(self, texts: np.ndarray, keep: int = 0) -> tuple[Any, Any, Any]:
+    def phrases(self, count: int) -> tuple[list[Part], list[Part]]:
+        """Talk around the questions and around the documents of a batch: each phrase is there by chance."""
+
+        def some(side: str, there: np.ndarray) -> Part:
+            return self.rng.choice(self.talk[side], count), there
+
+        asked, told = (
+            [some(side, self.rng.random(count) < 0.5) for _ in range(TALK_MAX[side])] for side in ("q", "d")
+        )
+        timed = self.rng.random(count) < TIMED
+        return [*asked, some("qt", timed)], [*told, some("dt", timed)]
+
+    def bags(self, texts: np.ndarray, around: list[Part], keep: int = 0) -> tuple[Any, Any, Any]:
         """Rows, offsets and weights of some texts, as EmbeddingBag wants them; about `keep` words of each."""
         import torch
 
-        lengths = self.lengths[texts]
-        offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        at = np.repeat(self.starts[texts] - offsets, lengths) + np.arange(lengths.sum())
+        which = np.stack([texts, *(part for part, _ in around)], axis=1)
+        lengths = self.lengths[which]
+        lengths[:, 1:] *= np.stack([there for _, there in around], axis=1) if around else 1
+        each, whole = lengths.ravel(), lengths.sum(axis=1)
+        at = np.repeat(self.starts[which].ravel() - np.cumsum(each) + each, each) + np.arange(each.sum())
         index = torch.tensor(at, device=self.device)
         weights = self.weights[index]
         if keep:
-            chance = torch.tensor(np.repeat(keep / lengths, lengths), device=self.device, dtype=torch.float32)
+            chance = torch.tensor(np.repeat(keep / whole, whole), device=self.device, dtype=torch.float32)
             weights = weights * (torch.rand(len(at), device=self.device) < chance)
-        return self.rows[index], torch.tensor(offsets, device=self.device, dtype=torch.int32), weights
+        offsets = torch.tensor(np.cumsum(whole) - whole, device=self.device, dtype=torch.int32)
+        return self.rows[index], offsets, weights
 
 
 def write(path: Path, vocabulary: bytes, floats: np.ndarray) -> None:
@@ -232,28 +270,32 @@ def read(path: Path) -> tuple[bytes, np.ndarray]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=["distil", "arrays", "teach", "train"])
+    parser.add_argument("step", choices=["distil", "arrays", "teach", "train", "average"])
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--seed", type=int, default=20261115)
     parser.add_argument("--lr", type=float, default=2e-3)
     parser.add_argument("--temperature", type=float, default=0.03)
     parser.add_argument("--batch", type=int, default=4096)
-    parser.add_argument("--epochs", type=int, default=2)
-    parser.add_argument("--mix", type=float, default=0.85)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--mix", type=float, default=0.9)
     parser.add_argument("--shares", default="{}", help="share of a kind of pair that an epoch takes, as JSON")
     parser.add_argument(
-        "--cloze", type=float, default=0.0, help="share of documents asked for by their own words"
+        "--cloze", type=float, default=0.3, help="share of documents asked for by their own words"
     )
     parser.add_argument("--teach", type=float, default=0.5, help="share of the loss that copies the model")
+    parser.add_argument("--talk", type=float, default=0.6, help="share of batches with talk around the texts")
     parser.add_argument("--cloze-words", type=int, default=6)
     options = parser.parse_args()
-    work = options.paths[-1]
+    work = options.paths[0] if options.step == "average" else options.paths[-1]
     if options.step == "distil":
         distil(options.paths[0], work)
     elif options.step == "arrays":
         arrays(work)
     elif options.step == "teach":
         teach(options.paths[0], work)
+    elif options.step == "average":
+        average(work, options.paths[1:], options.out, options.mix)
     else:
         train(work, options.out or work / "trained.npz", options)
 
