@@ -158,6 +158,12 @@ def write_long_line(target: Path, bytes_total: int) -> Tree:
     return tree_of(target)
 
 
+def prompt_line(session: str, text: str) -> bytes:
+    """One more line of a Claude session: a person saying this."""
+    head, tail = _claude_user_line(session, str(uuid5(NAMESPACE_URL, f"{session} {text}")))
+    return head + json.dumps(text)[1:-1].encode() + tail
+
+
 def write_long_file(target: Path, source: Path, bytes_total: int) -> Tree:
     """One session file of about `bytes_total`: a real one over and over, every time with new ids."""
     target.mkdir(parents=True, exist_ok=True)

@@ -7,9 +7,12 @@ scratch folder. The functions at the end run inside `benchmarks.worker`, never i
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import importlib
+import importlib.util
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,9 +23,15 @@ from benchmarks.measure import Ran, run
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-def ingest(store: Path, *paths: Path, weigh: bool = False) -> tuple[Ran, dict[str, Any]]:
-    """One sweep over the paths; the finished process and its `--json` summary."""
-    ran = command(store, "ingest", *map(str, paths), "--json", weigh=weigh)
+def ingest(
+    store: Path, *paths: Path, weigh: bool = False, index: bool = False
+) -> tuple[Ran, dict[str, Any]]:
+    """One sweep over the paths; the finished process and its `--json` summary.
+
+    With `index` as a person types it: what is new is searchable when it ends.
+    """
+    options = ["--json"] if index else ["--json", "--no-index"]
+    ran = command(store, "ingest", *map(str, paths), *options, weigh=weigh)
     return ran, json.loads(ran.stdout)
 
 
@@ -35,6 +44,40 @@ def command(store: Path, *words: str, weigh: bool = False) -> Ran:
 
 def tail_command(store: Path, session: str, count: int) -> Ran:
     return command(store, "tail", session, "-n", str(count), "--json")
+
+
+def index_command(store: Path) -> Ran:
+    """Bring the search indexes up to date."""
+    return command(store, "index", "--json")
+
+
+def search_command(store: Path, question: str, mode: str) -> Ran:
+    """A person's search, best ten, in a fresh process."""
+    return command(store, "search", question, "--mode", mode, "--json")
+
+
+def hit_ids(found: str) -> list[str]:
+    """The entries that a `search --json` found."""
+    return [hit["id"] for hit in json.loads(found)["hits"]]
+
+
+def embedder_table() -> str:
+    """Which default embedder this is, without loading it: vectors kept from another are no use."""
+    found = importlib.util.find_spec("recollect.index.embed")
+    assert found is not None
+    assert found.origin is not None
+    table = Path(found.origin).with_name("static-256.npz")
+    return hashlib.sha256(table.read_bytes()).hexdigest()[:8]
+
+
+def embedder_load_seconds(home: Path) -> float:
+    """From nothing imported to an embedder that answers, numpy's import included, in a fresh process."""
+    script = (
+        "import time; start = time.perf_counter()\n"
+        "from recollect.index.embed.static import StaticEmbedder\n"
+        "StaticEmbedder.load().encode(['a word']); print(time.perf_counter() - start)"
+    )
+    return float(run([sys.executable, "-c", script], env=environment(home)).checked().stdout)
 
 
 def checkpoint(store: Path) -> None:
@@ -122,6 +165,92 @@ def tail(opened: Any, session: str, count: int) -> Sequence[Any]:
 
 def usage(opened: Any) -> object:
     return opened.usage()
+
+
+def entries(view: Any) -> Iterator[Any]:
+    """Every entry that is searched, in the order of rows."""
+    from recollect.index.fields import is_indexed
+
+    stored = view.entry_range(0, view.info().entries)
+    return (each.entry for each in stored if each.entry.text and is_indexed(each.entry))
+
+
+def indexed_text(entry: Any) -> str:
+    """What the word index takes of an entry."""
+    from recollect.index.fields import body_of
+
+    return body_of(entry)
+
+
+def embedded_entries(view: Any) -> Iterator[Any]:
+    """Every entry that has a vector."""
+    from recollect.index.pieces import KINDS
+
+    return (entry for entry in entries(view) if entry.kind in KINDS)
+
+
+def distinct_pieces(chosen: Sequence[Any]) -> list[str]:
+    """What of these entries is embedded."""
+    from recollect.index.pieces import pieces_of
+
+    return list(dict.fromkeys(piece for entry in chosen for piece in pieces_of(entry)))
+
+
+def search(opened: Any, question: str, mode: str, filters: str = "") -> int:
+    """Everything a person sees of the best ten; how many there were."""
+    found = opened.search(f"{plain_words(question)} {filters}".strip(), mode=mode, limit=10)
+    return len([(hit.id, hit.snippet.text, hit.session.facts.project) for hit in found.hits])
+
+
+def unindexed(opened: Any) -> int:
+    """How many entries a search cannot see, by words or by meaning."""
+    fresh = opened.indexes.fresh()
+    return int(fresh.entries - min(fresh.text, fresh.vectors))
+
+
+def plain_words(question: str) -> str:
+    """A question without what the query language would read as an operator."""
+    return " ".join(re.findall(r"[\w.'/-]*\w", question)).replace(" -", " ").lstrip("-/")
+
+
+@contextlib.contextmanager
+def text_asker(store: Path, k: int) -> Iterator[Callable[[str], list[int]]]:
+    """The text index by itself: words to rows."""
+    from recollect.index.match import Matcher
+    from recollect.index.place import store_folder
+    from recollect.index.sessions import Sessions
+    from recollect.index.text import TextIndex
+    from recollect.query import Word
+
+    with memory(store) as opened, opened.view() as view:
+        info = view.info()
+        index = TextIndex.open(store_folder(opened.config.cache, info.id), info.id, info.epoch)
+        matcher = Matcher(index, Sessions(view.session_rows()))
+
+        def ask(question: str) -> list[int]:
+            rows: list[int] = index.search(matcher.words(list(map(Word, question.split()))), k).rows.tolist()
+            return rows
+
+        yield ask
+
+
+def reindex(store: Path, folder: Path) -> int:
+    """A text index of the whole store in an empty folder; how many rows it has."""
+    from recollect.index.text import TextIndex
+
+    with memory(store) as opened, opened.view() as view:
+        info = view.info()
+        return TextIndex.open(folder, info.id, info.epoch).catch_up(view)
+
+
+def nearest_asker(vectors: Any, folder: Path, k: int) -> tuple[str, Callable[[Any], list[int]]]:
+    """Our own choice of strategy over these vectors, built and loaded."""
+    from recollect.index import nearest
+
+    name = nearest.choose(*vectors.shape)
+    nearest.build(name, vectors, folder)
+    loaded = nearest.load(name, vectors, folder)
+    return name, lambda vector: loaded.search(vector, k)[0].tolist()
 
 
 def _number(summary: dict[str, Any], *names: str) -> int | None:

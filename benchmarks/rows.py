@@ -8,28 +8,17 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks import corpus, peers, product
 from benchmarks.lab import Lab
 from benchmarks.measure import interleaved, noise_of, spread, weight_of
+from benchmarks.report import Row
 
 ENTRIES_ASKED = 20
 USAGE_ENTRIES_MIN = 300_000
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table; `met` is None where there is no mark, or nothing to judge it by."""
-
-    what: str
-    ours: str
-    mark: str
-    met: bool | None
-    peer: str = ""
-    detail: dict[str, Any] = field(default_factory=dict)
 
 
 def ingest(lab: Lab) -> Iterator[Row]:

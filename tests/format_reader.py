@@ -155,16 +155,16 @@ class FormatReader:
         found = []
         while start < stop:
             base = ends[number - 1] if number else 0
-            found.append(self.block(name, number)[start - base : stop - base])
+            found.append(self.block(f"streams/{name}", number)[start - base : stop - base])
             start, number = ends[number], number + 1
         return b"".join(found)
 
     def block(self, name: str, number: int) -> bytes:
         if (name, number) not in self._blocks:
             ends, at, length, crc = (
-                self.column(f"streams/{name}/blocks", c) for c in ("end", "at", "length", "crc")
+                self.column(f"{name}/blocks", c) for c in ("end", "at", "length", "crc")
             )
-            frame = self.file[f"streams/{name}/data"][at[number] : at[number] + length[number]].tobytes()
+            frame = self.file[f"{name}/data"][at[number] : at[number] + length[number]].tobytes()
             assert zlib.crc32(frame) == crc[number], f"block {number} of {name} is rotten"
             if len(self._blocks) > 16:
                 self._blocks.clear()
@@ -269,6 +269,31 @@ class FormatReader:
         text = json.loads(piece)
         assert isinstance(text, str)
         return text
+
+    # -- vectors
+
+    def vectors(self) -> dict[tuple[str, str, int], list[tuple[int, list[float]]]]:
+        """(key, numbers) of every row that reads, by name, revision and dims."""
+        found: dict[tuple[str, str, int], list[tuple[int, list[float]]]] = {}
+        for number in sorted(self.file.get("vectors", ()), key=int):
+            told = json.loads(self.file[f"vectors/{number}"].attrs["model"])
+            model = (told["name"], told["revision"], told["dims"])
+            if told["key"] == name_key("model", *map(str, model)):
+                found[model] = list(self.vector_rows(f"vectors/{number}", model[2]))
+        return found
+
+    def vector_rows(self, stream: str, dims: int) -> Iterator[tuple[int, list[float]]]:
+        for number in range(len(self.column(f"{stream}/blocks", "end"))):
+            try:
+                block = self.block(stream, number)
+            except AssertionError:
+                continue
+            count = len(block) // (8 + 2 * dims)
+            low, high = block[8 * count : (8 + dims) * count], block[(8 + dims) * count :]
+            halves = bytes(byte for pair in zip(low, high, strict=True) for byte in pair)
+            numbers = struct.unpack(f"<{dims * count}e", halves)
+            for n, key in enumerate(struct.unpack_from(f"<{count}Q", block)):
+                yield key, list(numbers[n * dims : (n + 1) * dims])
 
     # -- the journal
 

@@ -9,6 +9,7 @@ import errno
 import fcntl
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -39,7 +40,7 @@ from recollect.records import (
     SourceFile,
     SourceFlag,
 )
-from recollect.store.base import source_bytes
+from recollect.store.base import VectorModel, source_bytes
 from recollect.store.disk import Disk
 from recollect.store.forms import TextForm
 from recollect.store.hdf5 import Hdf5Store
@@ -113,6 +114,35 @@ def test_every_flag_of_lines_and_sources_occurs(reader: FormatReader) -> None:
     assert sources == {1, 2, 4}
     assert any(before >= 0 for before in reader.column("tables/spans", "before"))
     assert any(before >= 0 for before in reader.column("tables/extents", "before"))
+
+
+def test_vectors_are_read_as_the_page_says(copy: Path) -> None:
+    random = np.random.default_rng(3)
+    named = [("static", "1", 256), ("b/\u00fc", "2", 3), ("static", "2", 256)]
+    models = [VectorModel(*each) for each in named]
+    given: dict[tuple[str, str, int], list[tuple[int, list[float]]]] = {}
+    with Hdf5Store(copy) as store:
+        for count, model in itertools.product((3, 5000, 1), models):
+            keys = random.integers(1, 2**64, count, np.uint64)
+            rows = random.normal(size=(count, model.dims)).astype(np.float16)
+            with store.writer() as writer:
+                writer.add_vectors(model, keys, rows)
+                writer.commit()
+            held = given.setdefault((model.name, model.revision, model.dims), [])
+            held += zip(keys.tolist(), rows.tolist(), strict=True)
+    with FormatReader(copy) as reader:
+        assert reader.vectors() == given
+        compare_sessions(copy, reader)
+        data = reader.file["vectors/0/data"]
+        assert (data.chunks, data.dtype) == ((65536,), np.uint8)
+        assert set(reader.file["vectors"]) == {"0", "1", "2"}
+        assert set(reader.file["vectors/1"]) == {"data", "blocks"}
+        assert {name: column.dtype.str for name, column in reader.file["vectors/1/blocks"].items()} == BLOCKS
+    with opened(copy) as memory:
+        assert memory.check() == []
+        memory.compact()
+    with FormatReader(copy) as reader:
+        assert reader.vectors() == {model: given[model] for model in named[1:]}
 
 
 @pytest.mark.corpus

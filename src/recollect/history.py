@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from recollect.index.fields import files_of, path_term
-from recollect.query import AllOf, AnyOf, Is, Node
+from recollect.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node
 from recollect.records import Entry, Flag, Kind
 from recollect.search import Hit, Request, Search
 from recollect.store.base import Session, StoredEntry
@@ -104,7 +104,8 @@ def fix(search: Search, error: str, limit: int) -> list[Fix]:
     """Where an error appeared, one answer a session, those where it was overcome first."""
     past = _Past(search)
     shown: Node = AnyOf((Is("is", "error"), Is("kind", "result"), Is("kind", "prompt")))
-    request = Request(error, mode="text", plain=True, limit=ERRORS_READ, collapse=False, only=shown)
+    text = error[:QUERY_CHARS_MAX]
+    request = Request(text, mode="text", plain=True, limit=ERRORS_READ, collapse=False, only=shown)
     by_session: dict[int, list[Hit]] = {}
     for hit in search.run(request).hits:
         by_session.setdefault(hit.stored.session_row, []).append(hit)

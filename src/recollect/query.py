@@ -12,6 +12,7 @@ Words rank; everything else filters. A mistake is a `QueryError` that points at 
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from recollect.errors import UsageError
 
 QUERY_CHARS_MAX = 10_000
 DEPTH_MAX = 50
+REPEATS_MAX = 10_000  # of a regular expression's counted repeats, multiplied
 
 TEXT_FIELDS = (
     "agent", "branch", "dir", "file", "host", "kind", "model", "project", "role", "session", "tag",
@@ -137,6 +139,9 @@ _TOKEN = re.compile(
 )
 
 
+_REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+
+
 class _Reader:
     """Recursive descent over the tokens."""
 
@@ -216,6 +221,9 @@ class _Reader:
     def _regex(self, pattern: str) -> Regex:
         try:
             re.compile(pattern)
+            repeats = math.prod(int(most or least) or 1 for least, most in _REPEATS.findall(pattern))
+            if repeats > REPEATS_MAX:
+                self._fail(f"repeats something more than {REPEATS_MAX:,} times")
         except (re.error, RecursionError, OverflowError) as error:
             self._fail(f"not a regular expression: {error}")
         return Regex(pattern)

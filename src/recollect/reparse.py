@@ -17,7 +17,7 @@ from recollect.adapters import ADAPTERS, Adapter, Parser, adapter_of
 from recollect.ingest import Progress, parse_line
 from recollect.reader import BadLine, decode
 from recollect.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
-from recollect.store.base import Source, StoredLine, View, Writer
+from recollect.store.base import Source, StoredLine, View, Writer, carry_vectors
 
 _LINES_AT_ONCE = 4096
 _HEAD_LINES = 8
@@ -47,6 +47,7 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         seen.add((source.host, source.file.path))
         blank = SessionFacts(source.file.agent, source.session)
         _source(old, writer, source, facts or blank, _adapter(old, source), restart, report)
+    carry_vectors(old, writer)
     writer.commit()
     return report
 

@@ -25,7 +25,7 @@ from recollect.index.sessions import Sessions
 from recollect.index.snippet import Highlighter, Snippet
 from recollect.index.text import Found, TextIndex
 from recollect.index.when import window
-from recollect.query import AllOf, Node, Word, parse, words_of
+from recollect.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.store.base import Array, Session, StoredEntry, View
 from recollect.text import tokens
 
@@ -40,8 +40,10 @@ NEAREST_MAX = 20_000  # how far to look among the nearest for those that pass th
 PATTERN_SECONDS = 2.0
 PATTERN_ROWS = 512  # read at a time, newest first
 RERANKED = 50
-FOLDED_FROM = 4  # times the hits asked for are read to fold what says the same
+FOLDED_FROM = 4  # times as many as are asked for are ordered, because some fold into others
+FOLDED_MAX = 150  # of the best: what comes behind them is not compared
 NOT_NEAR_WEIGHT = 0.5
+WEIGHT_MAX = 1_000.0
 SIMILAR_NAMED = 10
 
 
@@ -77,6 +79,8 @@ class Request:
             )
         if self.limit < 0 or self.offset < 0:
             raise UsageError("limit and offset count from 0")
+        if len(self.query) > QUERY_CHARS_MAX:
+            raise UsageError(f"the query is longer than {QUERY_CHARS_MAX:,} characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +202,7 @@ class Search:
 
     def _by_rank(self, node: Node, words: str, request: Request, now: datetime.datetime) -> _Listed:
         """Both lists of candidates, ranked as one."""
-        gathering = _Gathering(self._text, self._matcher, node, max(CANDIDATES, _depth(request)))
+        gathering = _Gathering(self._text, self._matcher, node)
         notes: tuple[str, ...] = ()
         try:
             vector = self._question(words, request)
@@ -220,10 +224,14 @@ class Search:
         ranking = fuse.rank(gathering.candidates(), options)
         pointed = [self._entry(each)[0].row for each in (*request.near, *request.not_near)]
         order = ranking.order[~np.isin(found.rows[ranking.order], pointed)]
-        total = gathering.total if request.mode == "text" else -1
-        parts = {name: values[order] for name, values in ranking.parts.items()}
+        best = found.taken(order)
+        rest = gathering.rest(_depth(request) - len(best), [*best.rows.tolist(), *pointed])
+        total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
+        nothing = np.zeros(len(rest))
+        parts = {name: np.append(values[order], nothing) for name, values in ranking.parts.items()}
         explain = {"candidates": len(found), **gathering.explain, **ranking.explain}
-        return _Listed(found.taken(order), ranking.scores[order], total, notes, explain, parts)
+        scores = np.append(ranking.scores[order], nothing)
+        return _Listed(Found.joined([best, rest]), scores, total, notes, explain, parts)
 
     def _options(self, node: Node, words: str, request: Request, now: datetime.datetime) -> fuse.Options:
         boosted = self._sessions.where("project", request.project_boost) if request.project_boost else []
@@ -251,11 +259,16 @@ class Search:
 
     def _entry(self, chosen: str) -> tuple[StoredEntry, float]:
         """An entry by its id, with the weight that may follow it."""
-        id_, _, weight = chosen.partition("^")
+        id_, _, said = chosen.partition("^")
         try:
-            return self._view.find_entry(id_), float(weight or 1)
-        except ValueError as error:
-            raise UsageError(f"{chosen!r}: the weight is no number", hint="as in 3f2a^2") from error
+            weight = float(said or 1)
+        except ValueError:
+            weight = 0.0
+        if not 0 < weight <= WEIGHT_MAX:
+            raise UsageError(
+                f"{chosen!r}: a weight is above 0 and at most {WEIGHT_MAX:,.0f}", hint="as in 3f2a^2"
+            )
+        return self._view.find_entry(id_), weight
 
     # -- what is shown -----------------------------------------------------------------------
 
@@ -304,28 +317,34 @@ class _Listed:
 class _Gathering:
     """Candidates of both sides, with what both sides say of each."""
 
-    def __init__(self, text: TextIndex, matcher: Matcher, node: Node, depth: int) -> None:
-        self._text, self._matcher, self._node, self._depth = text, matcher, node, depth
+    def __init__(self, text: TextIndex, matcher: Matcher, node: Node) -> None:
+        self._text, self._matcher, self._node = text, matcher, node
         self._found: list[Found] = []
         self._measure: Callable[[Array], Array] | None = None
         self._exact: Array = np.zeros(0, np.int64)
-        self.total = 0
+        self._further: Callable[[int], Found] | None = None
         self.explain: dict[str, Any] = {}
 
     def by_text(self) -> None:
-        query = self._matcher.ranked(self._node)
-        self._found.append(self._text.search(query, self._depth))
-        self.total = self._text.count(query)
+        self._found.append(self._text.search(self._matcher.ranked(self._node), CANDIDATES))
+        self._further = lambda count: self._text.search(self._matcher.ranked(self._node), count)
         quoting = self._matcher.exact(self._node)
         if quoting is not None:
-            self._exact = self._text.search(quoting, self._depth).rows
+            self._exact = self._text.search(quoting, CANDIDATES).rows
             self._add(self._exact)
         self.explain["text"] = len(self._found[-1].rows)
 
     def by_meaning(self, vectors: VectorIndex, vector: Array, strategy: str) -> None:
         self._measure = lambda rows: vectors.scores(vector, rows)
-        rows = self._nearest(vectors, vector, strategy)
+        rows = self._nearest(vectors, vector, strategy, CANDIDATES)
         self._add(rows)
+        if self._further is None:
+            self._further = lambda count: self._text.search(
+                self._matcher.scored_rows(
+                    self._node, self._nearest(vectors, vector, strategy, count).tolist()
+                ),
+                count,
+            )
         self.explain |= {"vectors": len(rows), **vectors.explain()}
 
     def beside(self, options: fuse.Options) -> None:
@@ -337,6 +356,13 @@ class _Gathering:
         fresh = [row for row in rows.tolist() if row not in known]
         if fresh:
             self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
+
+    def rest(self, count: int, known: list[int]) -> Found:
+        """What comes behind the candidates, by one side alone: no page of an answer may change another."""
+        if count <= 0 or self._further is None:
+            return Found.none()
+        found = self._further(count + len(known))
+        return found.taken(np.flatnonzero(~np.isin(found.rows, known))[:count])
 
     def found(self) -> Found:
         """Every candidate so far, in the order they were found."""
@@ -351,22 +377,22 @@ class _Gathering:
             np.isin(found.rows, self._exact),
         )  # fmt: skip
 
-    def _nearest(self, vectors: VectorIndex, vector: Array, strategy: str) -> Array:
+    def _nearest(self, vectors: VectorIndex, vector: Array, strategy: str, depth: int) -> Array:
         """The nearest entries that pass the filters."""
         filters = self._matcher.filters(self._node)
         if filters is None:
-            return vectors.nearest(vector, self._depth, strategy)[0]
+            return vectors.nearest(vector, depth, strategy)[0]
         if self._text.count(filters) <= FILTERED_EXACTLY:
             rows = self._text.search(filters, FILTERED_EXACTLY).rows
             scores = np.nan_to_num(vectors.scores(vector, rows), nan=-1.0)
-            return rows[np.lexsort((-rows, -scores))][: self._depth]
-        wide = self._depth
+            return rows[np.lexsort((-rows, -scores))][: depth]
+        wide = depth
         while True:
             rows = vectors.nearest(vector, wide, strategy)[0]
             passed = self._text.search(self._matcher.both(filters, rows.tolist()), len(rows)).rows
             kept = rows[np.isin(rows, passed)]
-            if len(kept) >= self._depth or wide >= NEAREST_MAX or len(rows) < wide:
-                return kept[: self._depth]
+            if len(kept) >= depth or wide >= NEAREST_MAX or len(rows) < wide:
+                return kept[: depth]
             wide *= 4
 
 
@@ -384,7 +410,8 @@ def _fold(found: Found) -> list[list[int]]:
     """Hits that say the same, or stand next to each other, under the best of them."""
     groups: list[list[int]] = []
     leader: dict[object, int] = {}
-    told = zip(found.rows.tolist(), found.sessions.tolist(), found.gists.tolist(), strict=True)
+    columns = (found.rows[:FOLDED_MAX], found.sessions[:FOLDED_MAX], found.gists[:FOLDED_MAX])
+    told = zip(*(column.tolist() for column in columns), strict=True)
     for n, (row, session, gist) in enumerate(told):
         names: list[object] = [(session, row), *([gist] if gist else [])]
         group = next((leader[name] for name in names if name in leader), None)
@@ -395,7 +422,7 @@ def _fold(found: Found) -> list[list[int]]:
         groups[group].append(n)
         for name in names:
             leader.setdefault(name, group)
-    return groups
+    return groups + [[n] for n in range(FOLDED_MAX, len(found))]
 
 
 def _matching(

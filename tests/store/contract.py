@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from recollect.errors import NotFound
@@ -23,7 +24,16 @@ from recollect.records import (
     SourceFile,
     Usage,
 )
-from recollect.store.base import Store, Taken, View, Writer, source_bytes
+from recollect.store.base import (
+    Array,
+    Store,
+    Taken,
+    VectorModel,
+    View,
+    Writer,
+    carry_vectors,
+    source_bytes,
+)
 
 HOST = "harbor"
 
@@ -63,8 +73,25 @@ def raw(view: View, name: str = "a.jsonl") -> bytes:
     return b"".join(source_bytes(newest, view.lines(newest)))
 
 
+def rows_of(count: int, dims: int = 4, *, seed: int = 7) -> tuple[Array, Array]:
+    """Keys and vectors as an embedder would give them."""
+    random = np.random.default_rng(seed)
+    keys = random.integers(1, 2**64, count, np.uint64)
+    return keys, random.normal(size=(count, dims)).astype(np.float16)
+
+
+def vectors(view: View, model: VectorModel, *span: int) -> list[tuple[int, list[float]]]:
+    keys, found = view.vectors(model, *span)
+    assert (keys.dtype, found.dtype) == (np.uint64, np.float16)
+    return list(zip(keys.tolist(), found.tolist(), strict=True))
+
+
+def listed(keys: Array, found: Array) -> list[tuple[int, list[float]]]:
+    return list(zip(keys.tolist(), found.tolist(), strict=True))
+
+
 class StoreContract:
-    """Subclasses give `store`, and `reopen`, which makes another handle on the same store."""
+    """Subclasses give `store`, `reopen`, which makes another handle on it, and `empty`, another store."""
 
     @pytest.fixture
     def store(self) -> Store:
@@ -73,6 +100,10 @@ class StoreContract:
     @pytest.fixture
     def reopen(self, store: Store) -> Callable[[], Store]:
         return lambda: store
+
+    @pytest.fixture
+    def empty(self) -> Store:
+        raise AssertionError("an engine's test class gives another store")
 
     def test_a_new_store_is_empty(self, store):
         with store.view() as view:
@@ -138,6 +169,7 @@ class StoreContract:
             ]  # fmt: skip
             assert [e.entry.text for e in view.entry_range(1, 3)] == ["two", "three"]
             assert [e.entry.text for e in view.entries_at([3, 0, 3])] == ["four", "one", "four"]
+            assert view.entry_ids([2, 0]) == [everything[2].id, everything[0].id]
             columns = view.entry_columns("session", "kind", "time")
             assert columns["session"].tolist() == [e.session_row for e in everything] == [0, 0, 1, 0]
             assert columns["kind"].tolist() == [Kind.PROMPT] * 4
@@ -361,3 +393,65 @@ class StoreContract:
         assert store.clear_journal(second)
         assert store.pending() == []
         assert store.append(Segment(source(), HOST, 6, b"x")) > second
+
+    def test_a_store_without_vectors_has_no_models(self, store):
+        with store.writer() as writer:
+            writer.add_vectors(VectorModel("none", "1", 4), *rows_of(0))
+            writer.commit()
+        with store.view() as view:
+            assert view.vector_models() == []
+            assert vectors(view, VectorModel("none", "1", 4)) == []
+
+    def test_vectors_come_back_by_rows_in_the_order_they_were_added(self, store, reopen):
+        model, added = VectorModel("static", "r1", 4), []
+        for count in (3, 1, 5000, 0, 2):
+            more = rows_of(count, seed=count)
+            added += listed(*more)
+            with store.writer() as writer:
+                writer.add_vectors(model, *more)
+                assert vectors(writer.view(), model) == added
+                writer.commit()
+        with reopen().view() as view:
+            assert [(m, m.rows) for m in view.vector_models()] == [(model, 5006)]
+            assert vectors(view, model) == added
+            for start, stop in [(0, 1), (2, 4), (3, 3), (4990, 5010), (5006, 9000)]:
+                assert vectors(view, model, start, stop) == added[start:stop]
+
+    def test_vectors_of_models_that_differ_in_anything_do_not_mix(self, store):
+        models = [
+            VectorModel("a", "1", 4), VectorModel("a", "2", 4), VectorModel("a", "1", 3),
+            VectorModel("b/\u00fc \ud800", "1", 4), VectorModel("", "", 1),
+        ]  # fmt: skip
+        given = {model: rows_of(n + 1, model.dims, seed=n) for n, model in enumerate(models)}
+        with store.writer() as writer:
+            for model, rows in given.items():
+                writer.add_vectors(model, *rows)
+            writer.commit()
+        with store.view() as view:
+            assert view.vector_models() == models
+            assert {m: vectors(view, m) for m in models} == {m: listed(*rows) for m, rows in given.items()}
+            assert vectors(view, VectorModel("b", "1", 4)) == []
+
+    def test_vectors_that_are_not_committed_are_nowhere(self, store, reopen):
+        model = VectorModel("static", "r1", 4)
+        with store.writer() as writer:
+            writer.add_vectors(model, *rows_of(3))
+        with store.rehearsal() as writer:
+            writer.add_vectors(model, *rows_of(3))
+            writer.commit()
+        with reopen().view() as view:
+            assert view.vector_models() == []
+
+    def test_vectors_are_carried_over_once_each_and_only_the_newest_revision(self, store, empty):
+        old, new, other = VectorModel("a", "1", 4), VectorModel("a", "2", 4), VectorModel("b", "1", 4)
+        keys, found = rows_of(5)
+        with store.writer() as writer:
+            for model in (old, other, new):
+                writer.add_vectors(model, keys, found)
+                writer.add_vectors(model, keys[1:3], found[1:3])
+            writer.commit()
+        with store.view() as view, empty.writer() as writer:
+            carry_vectors(view, writer)
+        with empty.view() as carried:
+            assert carried.vector_models() == [new, other]
+            assert vectors(carried, new) == vectors(carried, other) == listed(keys, found)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.errors import UsageError
 from recollect.index.place import store_folder
 from recollect.index.sessions import Sessions
 from recollect.index.text import TextIndex
@@ -44,6 +45,11 @@ class Indexes:
         """The answer to a request, after a moment's catching up."""
         reranker = self._embedder("minilm") if request.rerank else None
         meaning = request.mode != "text"
+        with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
+            results = search.run(request)
+            if search.text.rows >= results.fresh.text:
+                return results
+        # A damaged index counts as absent from the moment it fails, which may be in the midst of a search.
         with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
             return search.run(request)
 
@@ -90,7 +96,7 @@ class Indexes:
         import shutil
 
         with self._store.view() as view:
-            folder = store_folder(self._cache, view.info().id)
+            folder = self._folder(view.info())
         self._text = self._vectors = None
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -98,7 +104,7 @@ class Indexes:
 
     def _text_index(self, info: StoreInfo) -> TextIndex:
         if self._text is None or self._text[:2] != (info.id, info.epoch):
-            index = TextIndex.open(store_folder(self._cache, info.id), info.id, info.epoch)
+            index = TextIndex.open(self._folder(info), info.id, info.epoch)
             self._text = info.id, info.epoch, index
         return self._text[2]
 
@@ -106,10 +112,20 @@ class Indexes:
         if self._vectors is None or self._vectors[:2] != (info.id, info.epoch):
             from recollect.index.vectors import VectorIndex
 
-            folder = store_folder(self._cache, info.id)
-            index = VectorIndex.open(folder, info.id, info.epoch, self._embedder(self._default))
+            index = VectorIndex.open(
+                self._folder(info), info.id, info.epoch, self._embedder(self._default)
+            )
             self._vectors = info.id, info.epoch, index
         return self._vectors[2]
+
+    def _folder(self, info: StoreInfo) -> Path:
+        try:
+            return store_folder(self._cache, info.id)
+        except OSError as error:
+            raise UsageError(
+                f"{self._cache}: cannot hold the indexes: {error.strerror}",
+                hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
+            ) from error
 
     def _session_table(self, view: View, info: StoreInfo) -> Sessions:
         if self._sessions is None or self._sessions[0] != info.generation:

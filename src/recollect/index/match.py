@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 import tantivy
 
 from recollect.errors import UsageError
-from recollect.index.fields import path_term
+from recollect.index.fields import encodable, path_term
 from recollect.index.fuse import BM25_MAX
 from recollect.index.sessions import SESSION_FIELDS, Sessions
 from recollect.index.text import TextIndex
@@ -27,6 +27,7 @@ TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
 PHRASE_TERMS_MAX = 16
 SENTENCE_TERMS = 4  # from so many words on, a question that stands somewhere word for word is a quotation
 SENTENCE_TERMS_MAX = 64
+VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 
 # What a match is worth beside one of a word in the text.
 PARTS_WEIGHT = 0.3  # parts of identifiers: found, but no match for the words themselves
@@ -50,14 +51,20 @@ class Matcher:
     def __init__(self, index: TextIndex, sessions: Sessions) -> None:
         self._index = index
         self._sessions = sessions
+        self._ranked: dict[Node, Query] = {}
+        self._filters: dict[Node, Query | None] = {}
 
     def ranked(self, node: Node) -> Query:
         """What satisfies the filters and holds at least one of the words."""
-        return self._build(node, self.words) or Query.all_query()
+        if node not in self._ranked:
+            self._ranked[node] = self._build(node, self.words) or Query.all_query()
+        return self._ranked[node]
 
     def filters(self, node: Node) -> Query | None:
         """What satisfies the filters; None when there are none."""
-        return self._build(node, lambda words: None)
+        if node not in self._filters:
+            self._filters[node] = self._build(node, lambda words: None)
+        return self._filters[node]
 
     def words(self, words: Sequence[Word]) -> Query:
         """What holds at least one of these words, scored by all of them."""
@@ -74,7 +81,9 @@ class Matcher:
         """What holds the question itself, one identifier or a sentence; None for mere words."""
         text = " ".join(words_of(node))
         names, terms = self._index.analyze("whole", text), self._index.analyze("body", text)
-        if len(names) == 1 and len(text.split()) == 1:
+        if self._index.analyze("cjk", text):
+            query = self.phrase(text)
+        elif len(names) == 1 and len(text.split()) == 1:
             query = self._term("whole", names[0])
         elif len(terms) >= SENTENCE_TERMS:
             query = self._sequence(terms[:SENTENCE_TERMS_MAX])
@@ -171,8 +180,8 @@ class Matcher:
 
     def _prefix(self, text: str) -> Query:
         """Words that begin so, or whose stem this is; of several words the last may go on."""
-        terms = [each.lower() for each in re.findall(r"\w+", text)]
-        if not terms:
+        terms = [each.lower() for each in re.findall(r"\w+", encodable(text))]
+        if not terms or len(terms[-1]) > VALUE_CHARS_MAX:
             return Query.empty_query()
         if len(terms) > 1:
             stems = [*self._index.analyze("body", " ".join(terms[:-1])), terms[-1]]
@@ -221,16 +230,20 @@ class Matcher:
         return Query.term_set_query(self._index.schema, "kind", [int(kind) for kind in kinds])
 
     def _tool(self, node: Is) -> Query:
-        value = node.value.lower()
-        if value.endswith("*"):
-            return Query.regex_query(self._index.schema, "tool", _literal(value[:-1]) + ".*")
-        return self._term("tool", value)
+        value = encodable(node.value.lower())
+        return self._like("tool", value[:-1], "", ".*") if value.endswith("*") else self._term("tool", value)
 
     def _model(self, node: Is) -> Query:
-        return Query.regex_query(self._index.schema, "model", f".*{_literal(node.value.lower())}.*")
+        return self._like("model", encodable(node.value.lower()), ".*", ".*")
 
     def _path(self, node: Is) -> Query:
-        return self._term(node.field, path_term(node.value))
+        return self._term(node.field, path_term(encodable(node.value)))
+
+    def _like(self, field: str, value: str, before: str, behind: str) -> Query:
+        """Terms with this in them; tantivy takes no long patterns, and no term is that long."""
+        if len(value) > VALUE_CHARS_MAX:
+            return Query.empty_query()
+        return Query.regex_query(self._index.schema, field, before + _literal(value) + behind)
 
     def _tag(self, node: Is) -> Query:
         dimension, _, value = node.value.lower().partition(":")
@@ -239,7 +252,7 @@ class Matcher:
                 f"tag:{node.value} is not known",
                 hint="tag:raw:TYPE is, with a record's type as its agent calls it",
             )
-        return Query.regex_query(self._index.schema, "type", _literal(value) + "(/.*)?")
+        return self._like("type", encodable(value), "", "(/.*)?")
 
 
 _MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot

@@ -19,9 +19,13 @@ class Sessions:
 
     def __init__(self, rows: SessionRows) -> None:
         self._rows = rows
+        self._known: dict[int, Session] = {}
 
     def __getitem__(self, row: int) -> Session:
-        return self._rows[row]
+        known = self._known.get(row)
+        if known is None:
+            known = self._known[row] = self._rows[row]
+        return known
 
     def __iter__(self) -> Iterator[Session]:
         return iter(self._all)

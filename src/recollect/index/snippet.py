@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from recollect.records import Entry, Kind
 
 WIDTH_CHARS = 240
+READ_CHARS = 20_000  # of a text; more of it only if no word is in these
 READ_CHARS_MAX = 400_000  # what lies behind is not looked at for a snippet
-MATCHES_MAX = 2_000
+MATCHES_MAX = 200
 LEAD_CHARS = 40  # before the first match
 
 
@@ -61,14 +63,18 @@ class Highlighter:
     def _marks(self, text: str) -> list[tuple[int, int, str]]:
         if self._pattern is None:
             return []
-        marks = []
-        for match in self._pattern.finditer(text, 0, READ_CHARS_MAX):
+        for first, last in ((0, READ_CHARS), (READ_CHARS, READ_CHARS_MAX)):
+            marks = list(islice(self._matches(text, first, last), MATCHES_MAX))
+            if marks or len(text) <= last:
+                return marks
+        return []
+
+    def _matches(self, text: str, first: int, last: int) -> Iterator[tuple[int, int, str]]:
+        assert self._pattern is not None
+        for match in self._pattern.finditer(text, first, last):
             word = match[0].lower()
             if word in self._exact or self._is_match(word):
-                marks.append((match.start(), match.end(), word))
-                if len(marks) >= MATCHES_MAX:
-                    break
-        return marks
+                yield match.start(), match.end(), word
 
     def _is_match(self, word: str) -> bool:
         known = self._known.get(word)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,8 +52,8 @@ class StoredEntry:
     session: str
     type: str
     entry: Entry
-    row: int = -1
-    session_row: int = -1
+    row: int = field(default=-1, compare=False)
+    session_row: int = field(default=-1, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,19 @@ class Taken:
 
     known: Sequence[bool]
     entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorModel:
+    """What vectors were made with; those of another name, revision or size never mix with them.
+
+    `rows` is how many of them a view has.
+    """
+
+    name: str
+    revision: str
+    dims: int
+    rows: int = field(default=0, compare=False)
 
 
 class SessionRows(Protocol):
@@ -148,6 +161,10 @@ class View(Protocol):
         """The entries of scattered rows, in the order asked for."""
         ...
 
+    def entry_ids(self, rows: Sequence[int]) -> list[str]:
+        """The short ids of scattered rows, without reading their texts."""
+        ...
+
     def entry_columns(self, *names: str) -> dict[str, Array]:
         """Whole columns of all entries: session (its row), kind, flags, time, line, call."""
         ...
@@ -182,6 +199,17 @@ class View(Protocol):
         """`locate` for each of these lines, at the price of about one."""
         ...
 
+    def vector_models(self) -> list[VectorModel]:
+        """The models there are vectors of, in the order they were first added."""
+        ...
+
+    def vectors(self, model: VectorModel, start: int = 0, stop: int | None = None) -> tuple[Array, Array]:
+        """(keys, vectors) of those of the rows that can be read: damaged ones count as absent.
+
+        A key may occur twice; either row of it will do.
+        """
+        ...
+
 
 class Writer(Protocol):
     """Changes to a store, held back until `commit`."""
@@ -208,6 +236,10 @@ class Writer(Protocol):
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         """Note that a source was looked at and had nothing new."""
+        ...
+
+    def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
+        """Add rows behind those the model has: uint64 keys, and float16 vectors of its size."""
         ...
 
     def folded(self, sequence: int) -> None:
@@ -258,3 +290,19 @@ def source_bytes(source: Source, lines: Iterator[StoredLine]) -> Iterator[bytes]
         joint = b"" if cut else b"\n"
     if source.lines and source.cursor.terminated and joint:
         yield joint
+
+
+def carry_vectors(old: View, writer: Writer) -> None:
+    """Copy what reads of each model, every key once; of several revisions only the newest."""
+    for model in {model.name: model for model in old.vector_models()}.values():
+        seen: Array = np.zeros(0, "<u8")
+        for start in range(0, model.rows, _VECTORS_AT_ONCE):
+            keys, vectors = old.vectors(model, start, start + _VECTORS_AT_ONCE)
+            _, first = np.unique(keys, return_index=True)
+            fresh = np.sort(first[~np.isin(keys[first], seen)])
+            writer.add_vectors(model, keys[fresh], vectors[fresh])
+            seen = np.concatenate([seen, keys[fresh]])
+            writer.commit()
+
+
+_VECTORS_AT_ONCE = 1 << 15

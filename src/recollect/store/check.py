@@ -69,6 +69,8 @@ def check_view(view: Hdf5View) -> Iterator[Finding]:
         yield from _references(view)
         if not damaged:
             yield from _keys(view)
+    for what in view.vector_damage():
+        yield Finding("warning", f"vectors are damaged and will be made again: {what}")
 
 
 def _columns(view: Hdf5View) -> Iterator[Finding]:

@@ -21,6 +21,9 @@ Columns = dict[str, str]
 
 STREAMS = ("lines", "texts")
 
+VECTORS = "vectors"  # the group made with a store's first vectors: one stream a model, named 0, 1, ...
+KEY_BYTES = 8  # of a row of vectors, before its numbers
+
 BLOCKS: Columns = {
     "end": "<u8",  # bytes of the stream up to and including this block
     "at": "<u8",  # where its zstd frame starts in `data`

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recollect.records import Cursor, Entry, Line, SessionFacts, SourceFile, Usage, line_key, name_key
-from recollect.store.base import Array, Source, Taken, View
+from recollect.store.base import Array, Source, Taken, VectorModel, View
 from recollect.store.forms import TextForm, as_bytes, find
 from recollect.store.frames import compress
 from recollect.store.layout import BLOCK_BYTES, TABLES
@@ -222,6 +222,9 @@ class ParcelWriter:
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         raise AssertionError("no source is known here")
+
+    def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
+        raise AssertionError("nothing is embedded here")
 
     def folded(self, sequence: int) -> None:
         raise AssertionError("no journal is read here")

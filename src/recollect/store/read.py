@@ -31,12 +31,22 @@ from recollect.records import (
     line_key,
     name_key,
 )
-from recollect.store.base import Array, Session, Source, StoredEntry, StoredLine, StoreInfo, UsageColumns
+from recollect.store.base import (
+    Array,
+    Session,
+    Source,
+    StoredEntry,
+    StoredLine,
+    StoreInfo,
+    UsageColumns,
+    VectorModel,
+)
 from recollect.store.forms import TextForm, text_of
 from recollect.store.frames import Damaged
 from recollect.store.layout import TABLES
 from recollect.store.pager import Header
 from recollect.store.tables import Stream, Table, opened
+from recollect.store.vectors import Vectors, find_vectors
 
 _ROWS_AT_ONCE = 4096
 _Row = TypeVar("_Row")
@@ -122,6 +132,14 @@ class Hdf5View:
         found = {row: next(self._entries(row, row + 1)) for row in sorted(set(rows))}
         return [found[row] for row in rows]
 
+    def entry_ids(self, rows: Sequence[int]) -> list[str]:
+        return [self._entry_id(row) for row in rows]
+
+    def _entry_id(self, row: int) -> str:
+        line = self.table("entries").one("line", row)
+        first = self.table("lines").one("entries", line - 1) if line else 0
+        return _short_id(self.table("lines").one("key_a", line), row - first)
+
     def entry_columns(self, *names: str) -> dict[str, Array]:
         return {name: self.table("entries").read(name) for name in names}
 
@@ -206,6 +224,27 @@ class Hdf5View:
                 at = after
             found[line] = sources[int(spans["source"][row])], line - int(spans["first"][row]) + ahead[row] + 1
         return [found[line] for line in lines]
+
+    def vector_models(self) -> list[VectorModel]:
+        return [replace(model, rows=held.rows) for model, held in self.vector_streams.items()]
+
+    def vectors(self, model: VectorModel, start: int = 0, stop: int | None = None) -> tuple[Array, Array]:
+        held = self.vector_streams.get(model)
+        if held is None:
+            return np.zeros(0, "<u8"), np.zeros((0, model.dims), "<f2")
+        return held.read(start, held.rows if stop is None else stop)
+
+    @cached_property
+    def vector_streams(self) -> dict[VectorModel, Vectors]:
+        return find_vectors(self._file)[0]
+
+    def vector_damage(self) -> Iterator[str]:
+        """What is wrong with the vectors."""
+        found, wrong = find_vectors(self._file)
+        yield from wrong
+        for model, held in found.items():
+            if damaged := held.damaged_rows():
+                yield f"{damaged} of {held.rows} vectors of {model.name} {model.revision}"
 
     def salvageable(self) -> Salvage:
         """The same file, read as far as it can be."""
@@ -354,7 +393,7 @@ class Hdf5View:
             cell = {c: values[n] for c, values in rows.items()}
             part = start + n - int(lines["entries"][at - 1])
             yield StoredEntry(
-                id=f"{int(lines['key_a'][at]):016x}"[:12] + (f".{part}" if part else ""),
+                id=_short_id(int(lines["key_a"][at]), part),
                 session=self._session_id(cell["session"]),
                 type=self.name(int(lines["type"][at])),
                 entry=Entry(
@@ -510,6 +549,10 @@ class LazySessions:
 
     def __iter__(self) -> Iterator[Session]:
         return iter(self._view.sessions())
+
+
+def _short_id(key: int, part: int) -> str:
+    return f"{key:016x}"[:12] + (f".{part}" if part else "")
 
 
 def session_key(agent: str, host: str, id_: str) -> int:

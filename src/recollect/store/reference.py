@@ -33,6 +33,7 @@ from recollect.store.base import (
     StoreInfo,
     Taken,
     UsageColumns,
+    VectorModel,
 )
 from recollect.store.pack import TOKENS, Counted
 from recollect.store.write import merge_facts
@@ -70,6 +71,7 @@ class _State:
     sessions: list[_Session] = field(default_factory=list)
     sources: list[_Source] = field(default_factory=list)
     usage: dict[str, Counted] = field(default_factory=dict)
+    vectors: dict[VectorModel, list[tuple[int, Array]]] = field(default_factory=dict)
     folded: int = 0
     generation: int = 1
 
@@ -124,6 +126,9 @@ class ReferenceView:
 
     def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
         return [self._state.entries[row] for row in rows]
+
+    def entry_ids(self, rows: Sequence[int]) -> list[str]:
+        return [self._state.entries[row].id for row in rows]
 
     def entry_columns(self, *names: str) -> dict[str, Array]:
         lines = {row: n for n, held in enumerate(self._state.lines) for row in held.entries}
@@ -195,6 +200,14 @@ class ReferenceView:
             facts.id, len(held.lines), held.parser, held.superseded, number=number,
         )  # fmt: skip
 
+    def vector_models(self) -> list[VectorModel]:
+        return [replace(model, rows=len(rows)) for model, rows in self._state.vectors.items()]
+
+    def vectors(self, model: VectorModel, start: int = 0, stop: int | None = None) -> tuple[Array, Array]:
+        rows = self._state.vectors.get(model, [])[start:stop]
+        keys = np.array([key for key, _ in rows], np.uint64)
+        return keys, np.array([vector for _, vector in rows], np.float16).reshape(len(rows), model.dims)
+
 
 class ReferenceWriter(ReferenceView):
     """Changes one state."""
@@ -212,6 +225,11 @@ class ReferenceWriter(ReferenceView):
         if self._keep:
             self._state.generation += 1
             self._store.state = copy.deepcopy(self._state)
+
+    def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
+        assert vectors.shape == (len(keys), model.dims)
+        for key, vector in zip(keys.tolist(), vectors.astype(np.float16), strict=True):
+            self._state.vectors.setdefault(model, []).append((key, vector))
 
     def folded(self, sequence: int) -> None:
         self._state.folded = max(self._state.folded, sequence)

@@ -9,16 +9,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from recollect.store.base import Array
+from recollect.store.base import Array, carry_vectors
 from recollect.store.forms import TextForm
 from recollect.store.layout import BLOCK_BYTES, LEVEL_DENSE, TABLES
 from recollect.store.read import Hdf5View
+from recollect.store.write import Hdf5Writer
 
 _ROWS_AT_ONCE = 8192
 _COMMIT_BYTES = 64 << 20
 
 
-def copy_store(old: Hdf5View, new: Hdf5View, commit: Callable[[], None]) -> None:
+def copy_store(old: Hdf5View, new: Hdf5Writer, commit: Callable[[], None]) -> None:
     """Fill an empty store with all that is alive in another one."""
     keep = _referenced(old)
     lines = np.cumsum(keep) - 1  # old row to new row, for kept rows
@@ -33,6 +34,7 @@ def copy_store(old: Hdf5View, new: Hdf5View, commit: Callable[[], None]) -> None
     new.table("usage").append(usage)
     _copy_owners(old, new, "sessions", ("id", "title"), "extents", "extent", entries)
     _copy_owners(old, new, "sources", ("path", "state"), "spans", "span", lines)
+    carry_vectors(old, new)
     new.line_stream.flush()
     new.text_stream.flush()
 

@@ -33,7 +33,6 @@ from recollect.store.layout import (
     Columns,
 )
 
-
 # Of each table: scattered rows are read again and again, a dozen columns each (10 entries of
 # 150,000 at random: 15.6 ms with one chunk a column, 6 ms with these; 12 KB a chunk).
 CHUNKS_KEPT = 2048
@@ -181,7 +180,7 @@ class Stream:
         self.end = self.blocks.one("end", self.blocks.rows - 1) if self.blocks.rows else 0
 
     @staticmethod
-    def create(parent: h5py.Group, name: str) -> None:
+    def create(parent: h5py.Group, name: str) -> h5py.Group:
         group = parent.create_group(name)
         properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         properties.set_chunk((DATA_CHUNK_BYTES,))
@@ -189,6 +188,7 @@ class Stream:
         space = h5py.h5s.create_simple((0,), (h5py.h5s.UNLIMITED,))
         h5py.h5d.create(group.id, b"data", h5py.h5t.STD_U8LE, space, properties)
         Table.create(group, "blocks", BLOCKS)
+        return group
 
     def append(self, data: bytes | bytearray) -> int:
         """Add bytes to the block being filled; returns where they start."""

@@ -17,7 +17,7 @@ import h5py
 import numpy as np
 
 from recollect.records import Cursor, Line, LineFlag, SessionFacts, SourceFile, SourceFlag, line_key
-from recollect.store.base import Array, Source, Taken, UsageColumns
+from recollect.store.base import Array, Source, Taken, UsageColumns, VectorModel
 from recollect.store.chains import Chain
 from recollect.store.forms import TextForm, as_bytes
 from recollect.store.keys import KeyIndex
@@ -30,6 +30,7 @@ from recollect.store.read import (
     session_key,
     source_key,
 )
+from recollect.store.vectors import Vectors
 
 _PACK_BYTES = 8 << 20  # of lines before they become rows
 _PARTIAL = LineFlag.PENDING | LineFlag.CONTINUES
@@ -153,6 +154,15 @@ class Hdf5Writer(Hdf5View):
         held.cursor = cursor
         self._dirty_sources[held.row] = held
 
+    def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
+        assert vectors.shape == (len(keys), model.dims)
+        if not len(keys):
+            return
+        held = self.vector_streams.get(model)
+        if held is None:
+            held = self.vector_streams[model] = Vectors.create(self._file, model)
+        held.append(keys, vectors)
+
     def folded(self, sequence: int) -> None:
         self._folded = max(self._folded, sequence)
 
@@ -263,6 +273,8 @@ class Hdf5Writer(Hdf5View):
 
     def _seal(self) -> None:
         """Move the pack into the tables and start another."""
+        if not self._pack.line_count:
+            return
         pack, self._pack = self._pack, Pack()
         self._packed.clear()
         self._repeats.clear()

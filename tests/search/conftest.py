@@ -1,0 +1,42 @@
+"""A memory, and a command line, whose indexes are in a folder of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.conftest import HOST
+
+from recollect.cli import main
+from recollect.config import Config
+from recollect.memory import Memory
+
+
+def memory_at(folder: Path, store: str = "memory.h5", cache: str = "cache") -> Memory:
+    return Memory.open(folder / store, config=Config(folder / store, HOST, cache=folder / cache))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one command said."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def recollect(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+    """Run one command in this process, on the memory of a folder."""
+
+    def run(folder: Path, *words: str) -> Answer:
+        monkeypatch.setenv("RECOLLECT_STORE", str(folder / "memory.h5"))
+        monkeypatch.setenv("RECOLLECT_CACHE", str(folder / "cache"))
+        monkeypatch.setenv("RECOLLECT_CONFIG", str(folder / "config.toml"))
+        capfd.readouterr()
+        code = main(list(words))
+        return Answer(code, *capfd.readouterr())
+
+    return run
