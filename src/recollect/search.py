@@ -107,13 +107,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """How much of the store a search could see. `waiting`: appends that are in no table yet."""
+    """How much of the store a search could see. `waiting`: appends that are in no table yet.
+
+    `stopped` says what kept the last embedding from going on, where something did.
+    """
 
     entries: int
     text: int
     vectors: int
     waiting: int = 0
-    stored_ms: int = 0
+    stopped: str = ""
 
     @property
     def unindexed(self) -> int:

@@ -31,6 +31,8 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
     )
     if fresh.unindexed:
         screen.note("another process is indexing the rest")
+    if fresh.stopped:
+        screen.note(f"not everything is embedded: {fresh.stopped}")
     return 0
 
 

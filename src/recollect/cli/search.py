@@ -110,11 +110,11 @@ def _print_object(
     screen.object("search", found)
 
 
-def fresh_object(fresh: Fresh) -> dict[str, int]:
+def fresh_object(fresh: Fresh) -> dict[str, int | str]:
     """How much of the store was searched."""
     return {
         "entries": fresh.entries, "text_indexed": fresh.text, "vectors_indexed": fresh.vectors,
-        "waiting": fresh.waiting,
+        "waiting": fresh.waiting, "stopped": fresh.stopped,
     }  # fmt: skip
 
 

@@ -134,8 +134,10 @@ class Indexes:
 
     def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
         text = min(self._text_index(info).rows, info.entries)
-        vectors = min(self._vectors[2].rows, info.entries) if self._vectors is not None else 0
-        return Fresh(info.entries, text, vectors, waiting)
+        if self._vectors is None:
+            return Fresh(info.entries, text, 0, waiting)
+        vectors = self._vectors[2]
+        return Fresh(info.entries, text, min(vectors.rows, info.entries), waiting, vectors.stopped)
 
 
 def _deadline(seconds: float | None) -> float | None:
