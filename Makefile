@@ -21,6 +21,8 @@ lint: $(VENV)/tested
 
 bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.store
+	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.retrieval
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

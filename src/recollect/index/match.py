@@ -27,11 +27,12 @@ TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
 PHRASE_TERMS_MAX = 16
 SENTENCE_TERMS = 4  # from so many words on, a question that stands somewhere word for word is a quotation
 SENTENCE_TERMS_MAX = 64
+ROWS_AS_TERMS = 1_000  # up to so many, single terms are several times faster than a set of them
 VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 
 # What a match is worth beside one of a word in the text.
-PARTS_WEIGHT = 0.3  # parts of identifiers: found, but no match for the words themselves
-WHOLE_WEIGHT = 1.5  # an identifier, path or code exactly as written
+PARTS_WEIGHT = 0.6  # parts of identifiers: found, but no match for the words themselves
+WHOLE_WEIGHT = 0.1  # an identifier as written; more would let project names outvote what is asked of them
 PHRASE_WEIGHT = 0.5  # the query's words next to each other, in order
 
 ROLES = {
@@ -96,8 +97,8 @@ class Matcher:
         """About what an entry scores that holds every word: the scale of text scores."""
         text = " ".join(_telling(list(words_of(node))))
         return BM25_MAX * sum(
-            weight * self._index.rarity(field, term)
-            for field, weight in _SCALED.items()
+            self._index.rarity(field, term)
+            for field in _SCALED
             for term in self._rarest(field, self._index.analyze(field, text))
         )
 
@@ -106,7 +107,9 @@ class Matcher:
         return Query.boolean_query([(_MUST, self._rows(rows)), (_MUST, query)])
 
     def _rows(self, rows: Sequence[int]) -> Query:
-        return _unscored(Query.term_set_query(self._index.schema, "row", list(rows)))
+        if len(rows) > ROWS_AS_TERMS:
+            return _unscored(Query.term_set_query(self._index.schema, "row", list(rows)))
+        return _unscored(Query.boolean_query([(_SHOULD, self._term("row", row)) for row in rows]))
 
     # -- the tree ----------------------------------------------------------------------------
 
@@ -256,7 +259,7 @@ class Matcher:
 
 
 _MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
-_SCALED = {"body": 1.0, "parts": PARTS_WEIGHT, "cjk": 1.0}
+_SCALED = ("body", "cjk")  # a word that is in no identifier would be taken for the rarest of all
 _FIELDS = {"body": 1.0, "parts": PARTS_WEIGHT, "whole": WHOLE_WEIGHT, "cjk": 1.0}
 _EVALUATORS = {
     "dir": "path", "file": "path", "has": "flag", "is": "flag", "kind": "kind", "model": "model",
@@ -267,9 +270,13 @@ _EVALUATORS = {
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        """a an and are as at be been by can could did do does for from had has have how i if in is it its
-        me my of on or our should so that the their them then there these they this to was we were what
-        when where which who why will with would you your""",
+        """a about above after again against all am an and any are as at be because been before being below
+        between both but by can could d did do does doing don down during each else few for from further
+        had has have having he her here hers him his how i if in into is it its just ll m may me might
+        more most must my no nor not now of off on once only or other our ours out over own re s same
+        shall she should so some such t than that the their theirs them then there these they this those
+        through to too under until up ve very was we were what when where which while who whom why will
+        with would you your yours""",
     )
 )
 

@@ -1,0 +1,88 @@
+"""A table of rows, each with its mark and a verdict; the figures behind it as JSON.
+
+A benchmark is a dictionary of functions that yield rows. One that fails says so in the table and does not
+stop the others. Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+LabT = TypeVar("LabT")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; `met` is None where there is no mark, or nothing to judge it by."""
+
+    what: str
+    ours: str
+    mark: str
+    met: bool | None
+    peer: str = ""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+def measured(
+    rows: Mapping[str, Callable[[LabT], Iterator[Row]]], lab: LabT, names: Sequence[str]
+) -> Iterator[tuple[str, Row]]:
+    """The rows asked for; one that fails says so and does not stop the others."""
+    for name in names:
+        start = time.monotonic()
+        print(f"{name} ...", end="", file=sys.stderr, flush=True)
+        try:
+            for row in rows[name](lab):
+                yield name, row
+        except (RuntimeError, OSError, ValueError, LookupError, AssertionError) as error:
+            failed = {"error": f"{name}: {type(error).__name__}: {error}"}
+            yield name, Row(what=f"{name} (not measured)", ours="failed", mark="", met=None, detail=failed)
+        print(f" {time.monotonic() - start:.0f} s", file=sys.stderr)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as text, columns aligned; what went wrong below."""
+    lines = [("what", "ours", "peer or reference", "mark", "met?")]
+    lines += [(row.what, row.ours, row.peer, row.mark, _verdict(row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ("-" * widths[0], "-" * widths[1], "-" * widths[2], "-" * widths[3], "-" * widths[4]))
+    text = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+    return "\n".join([*text, *(row.detail["error"] for row in rows if "error" in row.detail)])
+
+
+def write(
+    target: Path,
+    schema: str,
+    rows: Sequence[tuple[str, Row]],
+    conditions: Mapping[str, object],
+    effort: Mapping[str, object],
+) -> None:
+    """Everything that was measured, and under which conditions."""
+    report = {
+        "schema": schema,
+        "version": 1,
+        "taken_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": dict(conditions),
+        "effort": dict(effort),
+        "rows": [{"name": name} | asdict(row) for name, row in rows],
+    }
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def status(rows: Sequence[tuple[str, Row]]) -> int:
+    """The exit status that the rows amount to."""
+    if any("error" in row.detail for _, row in rows):
+        return 2
+    return 1 if any(row.met is False for _, row in rows) else 0
+
+
+def _verdict(row: Row) -> str:
+    if "error" in row.detail:
+        return "FAILED"
+    return "-" if row.met is None else "met" if row.met else "MISSED"

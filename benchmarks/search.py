@@ -1,0 +1,68 @@
+"""The marks of search, measured: `python -m benchmarks.search --corpus DIR`.
+
+Prints one table, ours and the peers side by side, and writes the figures behind it as JSON. The stores it
+makes are kept (`--keep DIR`), so that a second run only measures.
+Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.measure import machine, own_rss_mb
+from benchmarks.search_lab import Effort, SearchLab
+from benchmarks.search_rows import ROWS
+
+RESULTS = Path(__file__).parent / "results" / "search.json"
+KEPT = Path(tempfile.gettempdir()) / "recollect-bench-search"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    if arguments.corpus is None:
+        print("give the unpacked corpus: --corpus DIR, or RECOLLECT_CORPUS", file=sys.stderr)
+        return 2
+    effort = Effort.quick() if arguments.quick else Effort()
+    if arguments.sizes:
+        effort = replace(effort, sizes=tuple(arguments.sizes))
+    arguments.keep.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="scratch-", dir=arguments.keep) as scratch:
+        lab = SearchLab(arguments.corpus.resolve(), arguments.keep.resolve(), Path(scratch), effort)
+        conditions = machine(Path(scratch))
+        rows = list(report.measured(ROWS, lab, arguments.only or list(ROWS)))
+    print(report.table([row for _, row in rows]))
+    print(f"load of the machine: {conditions['load_1m']} before, {machine(arguments.keep)['load_1m']} after")
+    conditions |= {"measuring_process_rss_mb": own_rss_mb()}
+    report.write(arguments.json, "recollect.benchmarks.search", rows, conditions, asdict(effort))
+    return report.status(rows)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.search", description="Measure the marks of search."
+    )
+    default = os.environ.get("RECOLLECT_CORPUS")
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        default=Path(default) if default else None,
+        metavar="DIR",
+        help="unpacked real logs (default: RECOLLECT_CORPUS)",
+    )
+    parser.add_argument("--only", nargs="+", choices=ROWS, metavar="NAME", help=f"of: {', '.join(ROWS)}")
+    parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help="entries in the stores")
+    parser.add_argument("--quick", action="store_true", help="10,000 entries: does it run at all")
+    parser.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where the stores stay")
+    parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help=f"default: {RESULTS.name}")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
