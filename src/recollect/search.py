@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import datetime
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from recollect.errors import EmbedderFailed, UsageError
 from recollect.index import fuse
+from recollect.index.gather import Gathering, Meaning, Passing
 from recollect.index.match import Matcher, patterns
 from recollect.index.sessions import Sessions
 from recollect.index.snippet import Highlighter, Snippet
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from recollect.index.vectors import VectorIndex
 
 MODES = ("hybrid", "text", "vector")
-CANDIDATES = 300  # of each side
-FILTERED_EXACTLY = 4_000  # entries that filters leave: fewer are compared one by one
-NEAREST_MAX = 20_000  # how far to look among the nearest for those that pass the filters
 PATTERN_SECONDS = 2.0
 PATTERN_ROWS = 512  # read at a time, newest first
 RERANKED = 50
@@ -139,10 +136,11 @@ class Search:
 
     def __init__(
         self, view: View, text: TextIndex, sessions: Sessions, vectors: VectorIndex | None = None,
-        reranker: Embedder | None = None, *, fresh: Fresh,
+        reranker: Embedder | None = None, *, passing: Passing, fresh: Fresh,
     ) -> None:  # fmt: skip
         self._view, self._text, self._sessions = view, text, sessions
-        self._vectors, self._reranker, self._fresh = vectors, reranker, fresh
+        self._vectors, self._reranker = vectors, reranker
+        self._passing, self._fresh = passing, fresh
         self._matcher = Matcher(text, sessions)
 
     def run(self, request: Request) -> Results:
@@ -205,30 +203,20 @@ class Search:
 
     def _by_rank(self, node: Node, words: str, request: Request, now: datetime.datetime) -> _Listed:
         """Both lists of candidates, ranked as one."""
-        gathering = _Gathering(self._text, self._matcher, node)
-        notes: tuple[str, ...] = ()
-        try:
-            vector = self._question(words, request)
-        except EmbedderFailed as error:
-            if request.mode == "vector" or not words:
-                raise
-            vector, notes = None, (f"found by words alone: {error}",)
-        if request.mode != "vector" and words:
-            gathering.by_text()
-        if request.mode != "text" and self._vectors is not None:
-            if vector is not None:
-                gathering.by_meaning(self._vectors, vector, request.strategy)
-            elif request.mode == "vector":
-                notes = ("the embedder knows none of these words",)
+        meaning, notes = self._meaning(words, request)
+        gathering = Gathering(
+            self._text, self._matcher, self._passing, node,
+            by_words=request.mode != "vector" and bool(words), meaning=meaning,
+        )  # fmt: skip
+        gathering.run()
         options = self._options(node, words, request, now)
-        if request.mode != "text":
-            gathering.beside(options)
         found = gathering.found()
         ranking = fuse.rank(gathering.candidates(), options)
-        pointed = [self._entry(each)[0].row for each in (*request.near, *request.not_near)]
+        chosen = [self._entry(each)[0].row for each in (*request.near, *request.not_near)]
+        pointed = np.array(chosen, np.int64)
         order = ranking.order[~np.isin(found.rows[ranking.order], pointed)]
         best = found.taken(order)
-        rest = gathering.rest(_depth(request) - len(best), [*best.rows.tolist(), *pointed])
+        rest = gathering.rest(_depth(request) - len(best), np.append(best.rows, pointed))
         total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
         nothing = np.zeros(len(rest))
         parts = {name: np.append(values[order], nothing) for name, values in ranking.parts.items()}
@@ -245,6 +233,18 @@ class Search:
         )  # fmt: skip
 
     # -- meaning -----------------------------------------------------------------------------
+
+    def _meaning(self, words: str, request: Request) -> tuple[Meaning | None, tuple[str, ...]]:
+        """What to be near to, if meaning takes part; and why it does not where it should."""
+        try:
+            vector = self._question(words, request)
+        except EmbedderFailed as error:
+            if request.mode == "vector" or not words:
+                raise
+            return None, (f"found by words alone: {error}",)
+        if vector is not None and self._vectors is not None:
+            return Meaning(self._vectors, vector, request.strategy), ()
+        return None, ("the embedder knows none of these words",) if request.mode == "vector" else ()
 
     def _question(self, words: str, request: Request) -> Array | None:
         """The vector to search with: the words', and what was pointed at, minus what was not to be near."""
@@ -315,88 +315,6 @@ class _Listed:
     notes: tuple[str, ...] = ()
     explain: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, Array] = field(default_factory=dict)
-
-
-class _Gathering:
-    """Candidates of both sides, with what both sides say of each."""
-
-    def __init__(self, text: TextIndex, matcher: Matcher, node: Node) -> None:
-        self._text, self._matcher, self._node = text, matcher, node
-        self._found: list[Found] = []
-        self._measure: Callable[[Array], Array] | None = None
-        self._exact: Array = np.zeros(0, np.int64)
-        self._further: Callable[[int], Found] | None = None
-        self.explain: dict[str, Any] = {}
-
-    def by_text(self) -> None:
-        self._found.append(self._text.search(self._matcher.ranked(self._node), CANDIDATES))
-        self._further = lambda count: self._text.search(self._matcher.ranked(self._node), count)
-        quoting = self._matcher.exact(self._node)
-        if quoting is not None:
-            self._exact = self._text.search(quoting, CANDIDATES).rows
-            self._add(self._exact)
-        self.explain["text"] = len(self._found[-1].rows)
-
-    def by_meaning(self, vectors: VectorIndex, vector: Array, strategy: str) -> None:
-        self._measure = lambda rows: vectors.scores(vector, rows)
-        rows = self._nearest(vectors, vector, strategy, CANDIDATES)
-        self._add(rows)
-        if self._further is None:
-            self._further = lambda count: self._text.search(
-                self._matcher.scored_rows(
-                    self._node, self._nearest(vectors, vector, strategy, count).tolist()
-                ),
-                count,
-            )
-        self.explain |= {"vectors": len(rows), **vectors.explain()}
-
-    def beside(self, options: fuse.Options) -> None:
-        """What stands next to the best candidates lifts them, and may be what was meant."""
-        self._add(fuse.neighbours(self.candidates(), options))
-
-    def _add(self, rows: Array) -> None:
-        known = {row for found in self._found for row in found.rows.tolist()}
-        fresh = [row for row in rows.tolist() if row not in known]
-        if fresh:
-            self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
-
-    def rest(self, count: int, known: list[int]) -> Found:
-        """What comes behind the candidates, by one side alone: no page of an answer may change another."""
-        if count <= 0 or self._further is None:
-            return Found.none()
-        found = self._further(count + len(known))
-        return found.taken(np.flatnonzero(~np.isin(found.rows, known))[:count])
-
-    def found(self) -> Found:
-        """Every candidate so far, in the order they were found."""
-        return Found.joined(self._found)
-
-    def candidates(self) -> fuse.Candidates:
-        found = self.found()
-        nothing = np.full(len(found), np.nan, np.float32)
-        dense = self._measure(found.rows) if self._measure is not None else nothing
-        return fuse.Candidates(
-            found.rows, found.sessions, found.kinds, found.times, found.scores, dense, found.chars,
-            np.isin(found.rows, self._exact),
-        )  # fmt: skip
-
-    def _nearest(self, vectors: VectorIndex, vector: Array, strategy: str, depth: int) -> Array:
-        """The nearest entries that pass the filters."""
-        filters = self._matcher.filters(self._node)
-        if filters is None:
-            return vectors.nearest(vector, depth, strategy)[0]
-        if self._text.count(filters) <= FILTERED_EXACTLY:
-            rows = self._text.search(filters, FILTERED_EXACTLY).rows
-            scores = np.nan_to_num(vectors.scores(vector, rows), nan=-1.0)
-            return rows[np.lexsort((-rows, -scores))][: depth]
-        wide = depth
-        while True:
-            rows = vectors.nearest(vector, wide, strategy)[0]
-            passed = self._text.search(self._matcher.both(filters, rows.tolist()), len(rows)).rows
-            kept = rows[np.isin(rows, passed)]
-            if len(kept) >= depth or wide >= NEAREST_MAX or len(rows) < wide:
-                return kept[: depth]
-            wide *= 4
 
 
 def _both(node: Node, other: Node) -> AllOf:

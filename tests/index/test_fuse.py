@@ -83,14 +83,13 @@ def test_every_candidate_is_ranked_by_a_finite_score_that_its_parts_explain(
     np.testing.assert_allclose(total, ranking.scores)
 
 
-@given(any_candidates(), any_options)
-def test_neighbours_are_rows_beside_candidates_that_are_not_there_yet(
-    found: Candidates, options: Options
-) -> None:
-    added = neighbours(found, options)
-    assert not set(added) & set(found.rows)
+@given(any_candidates())
+def test_neighbours_are_the_rows_beside_the_best_each_once(found: Candidates) -> None:
+    added = neighbours(found.rows)
+    assert len(set(added)) == len(added)
     assert (added >= 0).all()
     assert all(np.abs(found.rows - row).min() <= fuse.REACH for row in added)
+    assert set(found.rows[: fuse.NEIGHBOURS_OF]) <= set(added)
 
 
 @given(any_candidates())
@@ -107,7 +106,7 @@ def test_of_equals_the_newest_comes_first() -> None:
 
 def test_nothing_to_rank_gives_an_empty_ranking() -> None:
     assert len(rank(candidates(), Options()).order) == 0
-    assert len(neighbours(candidates(), Options())) == 0
+    assert len(neighbours(candidates().rows)) == 0
 
 
 def test_an_entry_that_holds_every_word_beats_one_that_only_means_the_same() -> None:

@@ -44,7 +44,7 @@ class Weights:
     dense_beside: float = 0.2
     short_chars: float = 1200.0  # an entry of this length leans on its neighbours half as much as a tiny one
     session: float = 0.6  # of the mean of the session's best three: where there is more, it is about that
-    exact: float = 1.0  # holds the question itself, word for word: whoever knows it wants just that
+    exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
     time: float = 0.5  # told within the time the question names
     project: float = 0.3  # option: of the project one works in
 
@@ -61,7 +61,7 @@ DENSE_FLOOR = 0.2  # cosine of a question and a random entry, with the default e
 TIES = 10  # hits by words that are compared to see whether words tell them apart
 RRF_K = 60.0
 SESSION_BEST = 3
-NEIGHBOURS_OF = 40  # of the best: beyond, a neighbour changes nothing on a first page
+NEIGHBOURS_OF = 16  # of the best of each side: beyond, a neighbour changes nothing on a first page
 REACH = 2  # rows: between two entries of a conversation there may be one that is not searched
 RECENCY_PER_DAY = 0.007
 EARLY_MS = 86_400_000.0  # before the window: a day, for time zones and plans
@@ -137,15 +137,14 @@ def rank(candidates: Candidates, options: Options) -> Ranking:
     return Ranking(by_row[order], scores[back], unsorted, {"dense_share": round(dense_share, 3)})
 
 
-def neighbours(candidates: Candidates, options: Options) -> Ints:
-    """Rows beside the best candidates that are no candidates yet: ask for their scores, then `rank` all.
+def neighbours(best: Numbers) -> Ints:
+    """The best of a list (best first) and the rows beside them: make them candidates, then `rank` all.
 
     Some will not exist, belong to another session or not be indexed; leave those out.
     """
-    rows = np.asarray(candidates.rows, np.int64)
-    best = rows[rank(candidates, options).order[:NEIGHBOURS_OF]]
-    beside = np.unique(best[:, None] + np.arange(-REACH, REACH + 1))
-    return np.setdiff1d(beside[beside >= 0], rows)
+    rows = np.asarray(best, np.int64)[:NEIGHBOURS_OF]
+    beside = np.unique(rows[:, None] + np.arange(-REACH, REACH + 1))
+    return beside[beside >= 0]
 
 
 def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:

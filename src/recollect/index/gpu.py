@@ -48,6 +48,10 @@ class Gpu:
         ids = self._device.within(query / np.float32(length), k, MARGIN)
         return best(ids, scores(self._vectors, query, ids), k)
 
+    def shortlist(self, query: Vectors, count: int) -> Ids:
+        """The best rows."""
+        return self.search(query, count)[0]
+
     def stale(self, count: int) -> bool:
         """Never: what is on the device is what `load` was given."""
         return False

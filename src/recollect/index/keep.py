@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.errors import UsageError
+from recollect.index.gather import Passing
 from recollect.index.place import store_folder
 from recollect.index.sessions import Sessions
 from recollect.index.text import TextIndex
@@ -40,6 +41,7 @@ class Indexes:
         self._text: tuple[str, int, TextIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
         self._sessions: tuple[int, Sessions] | None = None
+        self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
         """The answer to a request, after a moment's catching up."""
@@ -64,7 +66,8 @@ class Indexes:
             info = view.info()
             vectors = self._vector_index(info) if meaning else None
             text, sessions = self._text_index(info), self._session_table(view, info)
-            yield Search(view, text, sessions, vectors, reranker, fresh=self._fresh(info, waiting))
+            passing, fresh = self._filters_known(text, info), self._fresh(info, waiting)
+            yield Search(view, text, sessions, vectors, reranker, passing=passing, fresh=fresh)
 
     def catch_up(
         self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
@@ -131,6 +134,12 @@ class Indexes:
         if self._sessions is None or self._sessions[0] != info.generation:
             self._sessions = info.generation, Sessions(view.session_rows())
         return self._sessions[1]
+
+    def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:
+        state = (info.id, info.epoch, info.generation, text.rows)
+        if self._passing is None or self._passing[0] != state:
+            self._passing = state, Passing(text, info.entries)
+        return self._passing[1]
 
     def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
         text = min(self._text_index(info).rows, info.entries)

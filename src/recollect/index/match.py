@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 import tantivy
 
@@ -24,7 +25,6 @@ from recollect.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex,
 from recollect.records import Kind
 
 TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
-PHRASE_TERMS_MAX = 16
 SENTENCE_TERMS = 4  # from so many words on, a question that stands somewhere word for word is a quotation
 SENTENCE_TERMS_MAX = 64
 ROWS_AS_TERMS = 1_000  # up to so many, single terms are several times faster than a set of them
@@ -32,8 +32,18 @@ VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 
 # What a match is worth beside one of a word in the text.
 PARTS_WEIGHT = 0.6  # parts of identifiers: found, but no match for the words themselves
-WHOLE_WEIGHT = 0.1  # an identifier as written; more would let project names outvote what is asked of them
-PHRASE_WEIGHT = 0.5  # the query's words next to each other, in order
+WHOLE_WEIGHT = 0.05  # an identifier as written; more would let project names outvote what is asked of them
+PHRASE_WEIGHT = 0.5  # two or three words next to each other, in order; for more there is `exact`
+
+# Words that say nothing alone. They are left out of a question that has others.
+STOP_WORDS = """
+a about above after again against all am an and any are as at be because been before being below
+between both but by can could d did do does doing don down during each else few for from further
+had has have having he her here hers him his how i if in into is it its just ll m may me might
+more most must my no nor not now of off on once only or other our ours out over own re s same
+shall she should so some such t than that the their theirs them then there these they this those
+through to too under until up ve very was we were what when where which while who whom why will
+with would you your yours"""
 
 ROLES = {
     "user": (Kind.PROMPT,),
@@ -86,6 +96,9 @@ class Matcher:
             query = self.phrase(text)
         elif len(names) == 1 and len(text.split()) == 1:
             query = self._term("whole", names[0])
+            if "/" in names[0]:  # the end of a path is one too
+                ends = [(_SHOULD, self._term("file", path_term(text))), (_SHOULD, self._sequence(terms))]
+                query = Query.boolean_query([(_SHOULD, query), *ends])
         elif len(terms) >= SENTENCE_TERMS:
             query = self._sequence(terms[:SENTENCE_TERMS_MAX])
         else:
@@ -95,11 +108,11 @@ class Matcher:
 
     def ceiling(self, node: Node) -> float:
         """About what an entry scores that holds every word: the scale of text scores."""
-        text = " ".join(_telling(list(words_of(node))))
+        text = " ".join(words_of(node))
         return BM25_MAX * sum(
             self._index.rarity(field, term)
             for field in _SCALED
-            for term in self._rarest(field, self._index.analyze(field, text))
+            for term in self._telling(field, text)
         )
 
     def both(self, query: Query, rows: Sequence[int]) -> Query:
@@ -163,23 +176,31 @@ class Matcher:
         return Query.boolean_query(clauses) if clauses else Query.empty_query()
 
     def _terms(self, words: Sequence[Word]) -> Iterator[Query]:
-        plain = _telling([word.text for word in words if not word.prefix])
-        text = " ".join(plain)
+        text = " ".join(word.text for word in words if not word.prefix)
         for field, weight in _FIELDS.items():
-            for term in self._rarest(field, self._index.analyze(field, text)):
-                yield Query.boost_query(self._term(field, term), weight)
-        sequence = self._index.analyze("body", text)[:PHRASE_TERMS_MAX]
-        if len(sequence) > 1:
+            for term in self._telling(field, text):
+                if field == "body":
+                    yield self._term(field, term)
+                elif self._index.frequency(field, term):
+                    yield Query.boost_query(self._term(field, term), weight)
+        sequence = self._index.analyze("body", text)
+        if 1 < len(sequence) < SENTENCE_TERMS:
             yield Query.boost_query(self._sequence(sequence), PHRASE_WEIGHT)
         for word in words:
             if word.prefix:
                 yield self._prefix(word.text)
 
-    def _rarest(self, field: str, terms: list[str]) -> list[str]:
-        distinct = sorted(set(terms))
-        if len(distinct) <= TERMS_MAX:
-            return distinct
-        return sorted(distinct, key=lambda term: (self._index.frequency(field, term), term))[:TERMS_MAX]
+    def _telling(self, field: str, text: str) -> list[str]:
+        """The terms that say something, the rarest of them if there are too many."""
+        every = sorted(set(self._index.analyze(field, text)))
+        terms = [term for term in every if term not in self._stop_terms] or every
+        if len(terms) <= TERMS_MAX:
+            return terms
+        return sorted(terms, key=lambda term: (self._index.frequency(field, term), term))[:TERMS_MAX]
+
+    @cached_property
+    def _stop_terms(self) -> frozenset[str]:
+        return frozenset(self._index.analyze("body", STOP_WORDS))
 
     def _prefix(self, text: str) -> Query:
         """Words that begin so, or whose stem this is; of several words the last may go on."""
@@ -266,21 +287,6 @@ _EVALUATORS = {
     "role": "role", "tag": "tag", "tool": "tool",
 }  # fmt: skip
 
-# Words that say nothing alone. They are left out of a question that has others.
-_STOP = frozenset(
-    re.findall(
-        r"\w+",
-        """a about above after again against all am an and any are as at be because been before being below
-        between both but by can could d did do does doing don down during each else few for from further
-        had has have having he her here hers him his how i if in into is it its just ll m may me might
-        more most must my no nor not now of off on once only or other our ours out over own re s same
-        shall she should so some such t than that the their theirs them then there these they this those
-        through to too under until up ve very was we were what when where which while who whom why will
-        with would you your yours""",
-    )
-)
-
-
 def patterns(node: Node) -> list[tuple[str, bool]]:
     """The regular expressions an entry's text must match, or with False must not."""
     nodes = node.nodes if isinstance(node, AllOf) else (node,)
@@ -299,11 +305,6 @@ def _has_pattern(node: Node) -> bool:
     if isinstance(node, AllOf | AnyOf):
         return any(_has_pattern(each) for each in node.nodes)
     return isinstance(node, Regex) or (isinstance(node, Not) and _has_pattern(node.node))
-
-
-def _telling(words: list[str]) -> list[str]:
-    kept = [word for word in words if word.lower().strip("?!.,;:'\"") not in _STOP]
-    return kept or words
 
 
 def _identifier(terms: list[str]) -> str:

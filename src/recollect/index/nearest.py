@@ -41,6 +41,10 @@ class Nearest(Protocol):
         """The k best rows and their exact scores, best first, the lower number first where they are equal."""
         ...
 
+    def shortlist(self, query: Vectors, count: int) -> Ids:
+        """About the best rows and perhaps more, in any order and without scores: to choose from."""
+        ...
+
     def stale(self, count: int) -> bool:
         """Whether `build` over so many rows would make searches faster."""
         ...

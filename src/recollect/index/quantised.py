@@ -61,16 +61,23 @@ class Quantised:
         both = np.concatenate((ids, last)), np.concatenate((scores(self._vectors, query, ids), last_scores))
         return best(*both, k)
 
+    def shortlist(self, query: Vectors, count: int) -> Ids:
+        """The best rows by their codes alone, and the best of the rest."""
+        query = finite(query)
+        return np.concatenate((self._by_code(query, count), self._tail.search(query, count)[0]))
+
     def stale(self, count: int) -> bool:
         """Whether `build` over so many rows would change the index."""
         return covered(count) != self.count
 
     def _candidates(self, query: Vectors, k: int) -> Ids:
-        if not self.count or k <= 0:
+        return self._by_code(query, candidates(k) if k > 0 else 0)
+
+    def _by_code(self, query: Vectors, count: int) -> Ids:
+        if not self.count or count <= 0:
             return np.empty(0, dtype=np.int64)
         turned = np.einsum("ij,j->i", self._rotation, query)
-        wanted = min(candidates(k), self.count)
-        found: Ids = self._codes.search(turned[np.newaxis], wanted)[1][0]
+        found: Ids = self._codes.search(turned[np.newaxis], min(count, self.count))[1][0]
         return found[found >= 0]
 
 

@@ -42,6 +42,10 @@ class Exact:
             np.einsum("ij,j->i", self._block(at), query, out=found[at : at + BLOCK_ROWS])
         return best(np.arange(self._start, self._start + len(found), dtype=np.int64), found, k)
 
+    def shortlist(self, query: Vectors, count: int) -> Ids:
+        """The best rows."""
+        return self.search(query, count)[0]
+
     def stale(self, count: int) -> bool:
         """Never: there is nothing to build."""
         return False

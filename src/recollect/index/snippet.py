@@ -16,7 +16,7 @@ from itertools import islice
 from recollect.records import Entry, Kind
 
 WIDTH_CHARS = 240
-READ_CHARS = 20_000  # of a text; more of it only if no word is in these
+READ_CHARS = 10_000  # of a text; more of it only if no word is in these
 READ_CHARS_MAX = 400_000  # what lies behind is not looked at for a snippet
 MATCHES_MAX = 200
 LEAD_CHARS = 40  # before the first match
@@ -38,17 +38,16 @@ class Highlighter:
     """Finds a query's words in texts the way the index does: by their stems."""
 
     def __init__(self, words: Iterable[str], stems_of: Callable[[str], list[str]]) -> None:
-        found = list(words)
+        found = [word.lower() for word in words]
         self._stems_of = stems_of
         self._stems = {stem for word in found for stem in stems_of(word)}
-        self._known: dict[str, bool] = {}
-        # A word can only share a stem with one that begins alike, and looking up a stem costs
-        # far more than a regular expression does.
-        begins = {re.escape(stem[:3]) for stem in self._stems}
-        exact = sorted({word for word in found if len(word) > 1}, key=lambda word: (-len(word), word))
-        choices = [*map(_bounded, exact), *(rf"\b{each}\w*" for each in sorted(begins))]
-        self._pattern = re.compile("|".join(choices), re.IGNORECASE) if choices else None
-        self._exact = {word.lower() for word in found}
+        self._known = dict.fromkeys(found, True)
+        # A word can only share a stem with one that begins alike, and looking up a stem costs far more
+        # than a regular expression does. What is written with signs is looked for as it is written.
+        signed = sorted((word for word in found if not word.isalnum()), key=lambda word: (-len(word), word))
+        begins = {word if not word.isascii() else word[:3] for word in (*self._stems, *found)}
+        choices = [re.escape(each) for each in (*signed, *sorted(begins, reverse=True)) if each.strip()]
+        self._pattern = re.compile("|".join(choices)) if choices else None
 
     def snippet(self, entry: Entry, width: int = WIDTH_CHARS) -> Snippet:
         """The window of an entry's text that holds most of the words."""
@@ -71,16 +70,30 @@ class Highlighter:
 
     def _matches(self, text: str, first: int, last: int) -> Iterator[tuple[int, int, str]]:
         assert self._pattern is not None
-        for match in self._pattern.finditer(text, first, last):
-            word = match[0].lower()
-            if word in self._exact or self._is_match(word):
-                yield match.start(), match.end(), word
+        piece = text[first:last]
+        lowered = piece.lower()
+        if len(lowered) != len(piece):  # a letter whose small form is two
+            lowered = piece
+        at = 0
+        while match := self._pattern.search(lowered, at):
+            start, at = match.span()
+            if not match[0].isascii() or not match[0].isalnum():
+                yield first + start, first + at, match[0]
+                continue
+            behind = _WORD.match(lowered, start)
+            assert behind is not None
+            at = behind.end()
+            if (not start or not _WORD.match(lowered[start - 1])) and self._is_match(behind[0]):
+                yield first + start, first + at, behind[0]
 
     def _is_match(self, word: str) -> bool:
         known = self._known.get(word)
         if known is None:
             known = self._known[word] = not self._stems.isdisjoint(self._stems_of(word))
         return known
+
+
+_WORD = re.compile(r"\w+")
 
 
 def readable(entry: Entry) -> str:
@@ -92,13 +105,6 @@ def readable(entry: Entry) -> str:
     except (ValueError, RecursionError):
         return entry.text
     return "\n".join(_argument(name, each) for name, each in value.items())
-
-
-def _bounded(word: str) -> str:
-    """A word as a pattern that does not match inside a longer one; Chinese has no such bounds."""
-    if not word.isascii():
-        return re.escape(word)
-    return rf"(?<!\w){re.escape(word)}(?!\w)"
 
 
 def _argument(name: str, value: object) -> str:

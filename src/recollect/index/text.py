@@ -164,6 +164,13 @@ class TextIndex:
         latest = found.taken(np.lexsort((-found.rows, -found.times))[:limit])
         return replace(latest, scores=np.zeros(len(latest), np.float32))
 
+    def mask(self, query: tantivy.Query, size: int) -> Array:
+        """For each of the first `size` rows whether a query finds it."""
+        found: Array = np.zeros(size, bool)
+        rows = self._guarded(lambda now: now.rows_of(query), np.zeros(0, np.int64))
+        found[rows[rows < size]] = True
+        return found
+
     def count(self, query: tantivy.Query) -> int:
         """How many documents match."""
         return self._guarded(lambda now: int(now.searcher.search(query, 1).count), 0)  # type: ignore[attr-defined]
@@ -308,6 +315,11 @@ class _Now:
                 return hits
             wanted = wanted * 4 + 64
         return []
+
+    def rows_of(self, query: tantivy.Query) -> Array:
+        """Every row that matches, in any order."""
+        hits = self.searcher.search(query, max(self.searcher.num_docs, 1), count=False).hits
+        return self._column("row", hits)
 
     def found(self, hits: Hits) -> Found:
         rows, sessions, times, kinds, chars, gists = (

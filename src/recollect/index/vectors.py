@@ -11,6 +11,7 @@ Surprising: one vector may stand for thousands of entries ("tests passed"), and 
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -35,6 +36,8 @@ EMBED_PIECES = 256  # at a time
 EMBED_PIECES_HURRIED = 16  # with a deadline, looked at in between: a second for a transformer
 COMMIT_VECTORS = 20_000
 COMMIT_SECONDS = 15.0  # of work that a kill may cost, for embedders that are slow
+COMPARED_EXACTLY = 6_000  # vectors that filters leave: fewer are compared one by one
+SHORTLISTED = 3  # times the entries asked for: several pieces may be of one entry, and codes are inexact
 WRITER_SECONDS = 0.5  # that we wait for the store: somebody is at work there, and we come again
 SYNC_ROWS = 32_768
 
@@ -56,6 +59,7 @@ class VectorIndex:
         self._arrays: Arrays | None = None
         self._heads: Array | None = None
         self._near: tuple[str, int, strategies.Nearest] | None = None
+        self._filtered: deque[tuple[Array, Array, Array]] = deque(maxlen=16)
         self.reload()
 
     @classmethod
@@ -82,6 +86,7 @@ class VectorIndex:
         else:
             self._arrays.reload()
         self._heads = self._near = None
+        self._filtered.clear()
 
     def catch_up(
         self, views: Viewing, writers: Writing, *, deadline: float | None = None,
@@ -104,22 +109,56 @@ class VectorIndex:
         self.reload()
         return self.rows
 
-    def nearest(self, query: Vectors, k: int, strategy: str = "auto") -> tuple[Array, Array]:
-        """The k entries nearest to a query by their best piece, with scores; of equals the newest first."""
+    def nearest(
+        self, query: Vectors, k: int, strategy: str = "auto", allowed: Array | None = None
+    ) -> tuple[Array, Array]:
+        """The k entries nearest to a query by their best piece, with scores; of equals the newest first.
+
+        `allowed` says of every entry whether it may be among them.
+        """
         if self._arrays is None or not np.any(query):
             return np.zeros(0, np.int64), np.zeros(0, np.float32)
-        near = self._loaded(self._arrays, strategy)
-        wanted = k + k // 2 + 16  # pieces: some belong to one entry, some to none any more
-        while True:
-            ids, found = near.search(query, wanted)
-            best = self._entries(self._arrays, ids.tolist(), found.tolist(), k)
-            if len(best) >= k or len(ids) < wanted:
-                break
-            wanted *= 2
+        if allowed is None:
+            best = self._nearest(self._arrays, query, k, strategy)
+        else:
+            best = self._nearest_of(self._arrays, query, k, strategy, allowed)
         rows = np.array(list(best), np.int64)
         values = np.array(list(best.values()), np.float32)
         order = np.lexsort((-rows, -values))
         return rows[order], values[order]
+
+    def _nearest(self, arrays: Arrays, query: Vectors, k: int, strategy: str) -> dict[int, float]:
+        near = self._loaded(arrays, strategy)
+        wanted = k + k // 2 + 16  # pieces: some belong to one entry, some to none any more
+        while True:
+            ids, found = near.search(query, wanted)
+            best = self._entries(arrays, ids.tolist(), found.tolist(), k)
+            if len(best) >= k or len(ids) < wanted:
+                return best
+            wanted *= 2
+
+    def _nearest_of(
+        self, arrays: Arrays, query: Vectors, k: int, strategy: str, allowed: Array
+    ) -> dict[int, float]:
+        """Few are compared one by one; of many a shortlist is taken that is long enough to hold k of them."""
+        fitting, ids = self._fitting(arrays, allowed)
+        if len(ids) > COMPARED_EXACTLY:
+            wanted = int(SHORTLISTED * k * len(fitting) / len(ids))
+            short = self._loaded(arrays, strategy).shortlist(query, wanted)
+            ids = short[fitting[short]]
+        values = scores(arrays["vectors"], query, ids)
+        order = np.lexsort((ids, -values))[: SHORTLISTED * k]
+        return self._entries(arrays, ids[order].tolist(), values[order].tolist(), k, allowed)
+
+    def _fitting(self, arrays: Arrays, allowed: Array) -> tuple[Array, Array]:
+        """Which vectors are of allowed entries; remembered, because filters are asked again and again."""
+        for known, fitting, ids in self._filtered:
+            if known is allowed:
+                return fitting, ids
+        fitting = np.zeros(arrays.count("vectors"), bool)
+        fitting[arrays["pieces"][allowed[arrays["owners"]]]] = True
+        self._filtered.append((allowed, fitting, np.flatnonzero(fitting)))
+        return self._filtered[-1][1:]
 
     def scores(self, query: Vectors, rows: Array) -> Array:
         """How near each entry's best piece is, exactly; NaN for an entry without one."""
@@ -180,7 +219,9 @@ class VectorIndex:
             self._near = name, len(vectors), strategies.load(name, vectors, arrays.folder)
         return self._near[2]
 
-    def _entries(self, arrays: Arrays, ids: list[int], found: list[float], k: int) -> dict[int, float]:
+    def _entries(
+        self, arrays: Arrays, ids: list[int], found: list[float], k: int, allowed: Array | None = None
+    ) -> dict[int, float]:
         """The first k entries that these vectors are of, with the score of the first that is."""
         if self._heads is None:
             self._heads = _heads(arrays)
@@ -189,7 +230,9 @@ class VectorIndex:
         for id_, score in zip(ids, found, strict=True):
             at = int(heads[id_])
             while at and len(best) < k:
-                best.setdefault(int(owners[at - 1]), score)
+                owner = int(owners[at - 1])
+                if allowed is None or allowed[owner]:
+                    best.setdefault(owner, score)
                 at = int(previous[at - 1])
         return best
 

@@ -15,7 +15,7 @@ LARGE = ("lines", "entries", "usage")
 DATA_CHUNK_BYTES = 64 << 10
 LEVEL = 3  # of zstd while ingesting; a rewrite takes LEVEL_DENSE
 LEVEL_DENSE = 9
-BLOCK_BYTES = 1 << 20  # of text before compression; a block is cut at the next line's end
+BLOCK_BYTES = 1 << 19  # of text before compression; a block is cut at the next line's end
 
 Columns = dict[str, str]
 
