@@ -25,7 +25,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_commands_shown_give_the_output_shown(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
     block = README[README.index("    $ .venv") : README.index("The same from Python")]
     steps = re.findall(r"^    \$ \.venv/bin/recollect (.*)\n((?:(?!    \$).*\n)*)", block, re.MULTILINE)
-    assert len(steps) == 4
+    assert len(steps) == 6
     for command, shown in steps:
         assert main(shlex.split(command)) == 0
         printed = [_ageless(line) for line in capsys.readouterr().out.splitlines()]
@@ -47,7 +47,7 @@ def test_the_python_shown_runs(
         (target / log.name).write_bytes(log.read_bytes())
     code = README.split("```python\n", 1)[1].split("```", 1)[0]
     exec(compile(code, "README.md", "exec"), {})
-    assert "PROMPT Users are logged out after an hour" in capsys.readouterr().out
+    assert "Users are logged out after an hour" in capsys.readouterr().out
 
 
 def test_start_without_logs_shows_the_sample_in_a_store_of_its_own(

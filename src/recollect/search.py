@@ -199,7 +199,9 @@ class Search:
             reached = f"{read:,} of {len(every):,} entries were read in {PATTERN_SECONDS:.0f} s"
             notes = (f"only the newest {reached}; narrow it down with a word or a filter",)
         found = every.taken(np.array(fitting, np.int64))
-        return _Listed(found, found.scores, len(found) if read == len(every) else -1, notes, {"read": read})
+        total = len(found) if read == len(every) else -1
+        shown = [pattern for pattern, positive in wanted if positive]
+        return _Listed(found, found.scores, total, notes, {"read": read}, patterns=shown)
 
     def _by_rank(self, node: Node, words: str, request: Request, now: datetime.datetime) -> _Listed:
         """Both lists of candidates, ranked as one."""
@@ -283,7 +285,7 @@ class Search:
         page = groups[request.offset : request.offset + request.limit]
         rows = listed.found.rows
         stored = self._view.entries_at([int(rows[group[0]]) for group in page])
-        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word))
+        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word), listed.patterns)
         return [
             Hit(
                 each, self._sessions[each.session_row], float(listed.scores[first]),
@@ -315,6 +317,7 @@ class _Listed:
     notes: tuple[str, ...] = ()
     explain: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, Array] = field(default_factory=dict)
+    patterns: list[str] = field(default_factory=list)
 
 
 def _both(node: Node, other: Node) -> AllOf:

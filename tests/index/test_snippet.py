@@ -42,6 +42,14 @@ def test_a_call_is_shown_as_its_arguments() -> None:
     assert readable(Entry(Kind.CALL, "{broken")) == "{broken"
 
 
+def test_what_a_regular_expression_matched_is_marked() -> None:
+    text = "hay " * 500 + "EADDRINUSE: address already in use" + " hay" * 500
+    snippet = Highlighter([], stems, [r"EADDR\w+"]).snippet(Entry(Kind.RESULT, text))
+    assert ("EADDRINUSE", True) in snippet.parts
+    bomb = Highlighter([], stems, [r"(a+)+$"]).snippet(Entry(Kind.RESULT, "a" * 5000 + "!"))
+    assert bomb.text.startswith("aaa")
+
+
 def test_chinese_is_marked_where_it_stands() -> None:
     assert shown("检查令牌过期的时间", "令牌") == "检查[令牌]过期的时间"
 

@@ -19,6 +19,7 @@ WIDTH_CHARS = 240
 READ_CHARS = 10_000  # of a text; more of it only if no word is in these
 READ_CHARS_MAX = 400_000  # what lies behind is not looked at for a snippet
 MATCHES_MAX = 200
+PATTERN_SECONDS = 0.05  # for what a regular expression matches in one text
 LEAD_CHARS = 40  # before the first match
 
 
@@ -37,7 +38,10 @@ class Snippet:
 class Highlighter:
     """Finds a query's words in texts the way the index does: by their stems."""
 
-    def __init__(self, words: Iterable[str], stems_of: Callable[[str], list[str]]) -> None:
+    def __init__(
+        self, words: Iterable[str], stems_of: Callable[[str], list[str]], patterns: Sequence[str] = ()
+    ) -> None:
+        self._patterns = patterns
         found = [word.lower() for word in words]
         self._stems_of = stems_of
         self._stems = {stem for word in found for stem in stems_of(word)}
@@ -60,6 +64,8 @@ class Highlighter:
         return Snippet(_parts(text, start, stop, inside), (start > 0, stop < len(text)))
 
     def _marks(self, text: str) -> list[tuple[int, int, str]]:
+        if self._patterns:
+            return sorted(islice(self._fitting(text), MATCHES_MAX))
         if self._pattern is None:
             return []
         for first, last in ((0, READ_CHARS), (READ_CHARS, READ_CHARS_MAX)):
@@ -67,6 +73,18 @@ class Highlighter:
             if marks or len(text) <= last:
                 return marks
         return []
+
+    def _fitting(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """What regular expressions match, as far as that can be told in a moment."""
+        import regex
+
+        for pattern in self._patterns:
+            try:
+                for match in regex.compile(pattern).finditer(text[:READ_CHARS_MAX], timeout=PATTERN_SECONDS):
+                    if match[0]:
+                        yield *match.span(), pattern
+            except TimeoutError:
+                return
 
     def _matches(self, text: str, first: int, last: int) -> Iterator[tuple[int, int, str]]:
         assert self._pattern is not None
