@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from recollect.index.fields import files_of, path_term
-from recollect.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node
+from recollect.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node, Phrase
 from recollect.records import Entry, Flag, Kind
 from recollect.search import Hit, Request, Search
 from recollect.store.base import Session, StoredEntry
@@ -31,7 +31,8 @@ PROMPTS_READ = 8  # prompts that fit it, whose commands count too
 PROMPT_WEIGHT = 0.6  # of a command that was only run after a fitting prompt
 ERRORS_READ = 40
 FOLLOWED_ROWS = 400  # after an error, of all sessions
-STEPS_MAX = 12
+STEPS_MAX = 8
+READERS = frozenset({"cat", "find", "grep", "head", "ls", "nl", "pwd", "rg", "sed", "tail", "wc", "which"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,13 @@ class Command:
 class Fix:
     """An error in one session and what was done after its last appearance there.
 
-    `ended_by` is the command that then worked where it had failed, "" where none is known.
+    `exact`: it is this error, word for word, and not only one like it. `ended_by` is the command that then
+    worked where it had failed, "" where none is known.
     """
 
     hit: Hit
     times: int
+    exact: bool
     steps: list[StoredEntry] = field(default_factory=list)
     ended_by: str = ""
     answer: StoredEntry | None = None
@@ -92,9 +95,10 @@ def how(search: Search, query: str, limit: int) -> list[Command]:
     scored = [
         (hit.stored, hit.score)
         for hit in search.run(Request(query, limit=CALLS_READ, collapse=False, only=calls)).hits
+        if _has_words(hit)
     ]
     asked = Request(query, limit=PROMPTS_READ, only=Is("kind", "prompt"))
-    for hit in search.run(asked).hits:
+    for hit in filter(_has_words, search.run(asked).hits):
         after = search.view.entries_at(past.following(hit.stored.row, until_prompt=True))
         scored += [(each, hit.score * PROMPT_WEIGHT) for each in after if _is_shell(each.entry)]
     return _commands(search, past, scored)[:limit]
@@ -105,11 +109,16 @@ def fix(search: Search, error: str, limit: int) -> list[Fix]:
     past = _Past(search)
     shown: Node = AnyOf((Is("is", "error"), Is("kind", "result"), Is("kind", "prompt")))
     text = error[:QUERY_CHARS_MAX]
-    request = Request(text, mode="text", plain=True, limit=ERRORS_READ, collapse=False, only=shown)
+    request = Request(text, mode="text", plain=True, limit=ERRORS_READ, collapse=False)
+    quoted = replace(request, only=AllOf((shown, Phrase(text))))
+    hits = search.run(quoted).hits
+    exact = bool(hits)
+    if not exact:
+        hits = search.run(replace(request, only=shown)).hits
     by_session: dict[int, list[Hit]] = {}
-    for hit in search.run(request).hits:
+    for hit in hits:
         by_session.setdefault(hit.stored.session_row, []).append(hit)
-    found = [_fix(search, past, hits) for hits in by_session.values()]
+    found = [_fix(search, past, each, exact) for each in by_session.values()]
     best = max((each.hit.score for each in found), default=0.0)
     # An error that merely shares a word or two with this one was not this one.
     close = [each for each in found if each.hit.score >= best / 2]
@@ -213,19 +222,25 @@ def _touch(search: Search, past: _Past, calls: list[StoredEntry]) -> Touch:
 # -- how -------------------------------------------------------------------------------------
 
 
+def _has_words(hit: Hit) -> bool:
+    """Whether any word was found: what only sounds alike is no recipe."""
+    return hit.parts.get("text", 1.0) > 0
+
+
 def _is_shell(entry: Entry) -> bool:
     return entry.kind == Kind.CALL and entry.tool.lower() in SHELLS
 
 
 def _commands(search: Search, past: _Past, scored: list[tuple[StoredEntry, float]]) -> list[Command]:
-    results = past.results([stored.row for stored, _ in scored])
+    """Each command once. One that fits and was run after a fitting prompt has the score of both."""
+    calls = {stored.row: stored for stored, _ in scored}
+    results = past.results(list(calls))
     found: dict[str, Command] = {}
-    counted: set[int] = set()
-    for stored, score in scored:
+    for row, stored in calls.items():
+        score = sum(each for other, each in scored if other.row == row)
         text = " ".join(command_of(stored.entry).split())
-        if not text or stored.row in counted:
+        if not text:
             continue
-        counted.add(stored.row)
         command = found.get(text)
         if command is None:
             session = search.sessions[stored.session_row]
@@ -249,15 +264,17 @@ def _count(command: Command, past: _Past, result: int | None) -> None:
 # -- fix -------------------------------------------------------------------------------------
 
 
-def _fix(search: Search, past: _Past, hits: list[Hit]) -> Fix:
+def _fix(search: Search, past: _Past, hits: list[Hit], exact: bool) -> Fix:
     """The steps from an error's last appearance in a session to what worked."""
     best, last = hits[0], max(hit.stored.row for hit in hits)
     after = search.view.entries_at(past.following(last))
     call = past.call_of(last)
-    tried = command_of(search.view.entries_at([call])[0].entry) if call >= 0 else ""
+    # A log that was read shows errors too; only of a run that failed can another run be the cure.
+    failed = call >= 0 and past.failed(last)
+    tried = command_of(search.view.entries_at([call])[0].entry) if failed else ""
     steps, ended, at = _until_it_worked(past, after, tried)
     answer = next((e for e in after[at:] if e.entry.kind == Kind.ANSWER and e.entry.text.strip()), None)
-    return Fix(best, len(hits), steps if ended else steps[:STEPS_MAX], ended, answer)
+    return Fix(best, len(hits), exact, steps[-STEPS_MAX:] if ended else steps[:STEPS_MAX], ended, answer)
 
 
 def _until_it_worked(
@@ -273,14 +290,21 @@ def _until_it_worked(
             result = results.get(each.row)
             command = command_of(each.entry)
             if steps and result is not None and not past.failed(result) and _same_work(command, tried):
-                return steps[-STEPS_MAX:], command, n
-            steps.append(each)
+                return steps, command, n
+            if not _only_reads(command):
+                steps.append(each)
     return steps, "", 0
 
 
 def _same_work(command: str, tried: str) -> bool:
     """Whether a command does what another tried: the same program with the same first argument."""
-    return bool(tried) and list(_heads(command))[:1] == list(_heads(tried))[:1]
+    heads = list(_heads(tried))[:1]
+    # Behind a pipe the exit code is that of `tail`, and says nothing.
+    return bool(heads) and "|" not in command and list(_heads(command))[:1] == heads
+
+
+def _only_reads(command: str) -> bool:
+    return all(words[0] in READERS for words in _heads(command))
 
 
 def _heads(command: str) -> Iterator[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
@@ -31,6 +32,9 @@ TEXT_FIELDS = (
 FLAG_FIELDS = {"is": ("error", "meta", "sidechain", "spilled"), "has": ("image",)}
 TIME_FIELDS = ("after", "before", "last", "on", "time")
 FIELDS = (*TEXT_FIELDS, *FLAG_FIELDS, *TIME_FIELDS)
+
+
+ALIASES = {"path": "file", "proj": "project", "repo": "project", "since": "after", "until": "before"}
 
 
 class QueryError(UsageError):
@@ -108,7 +112,7 @@ TIME_MAX_MS = 1 << 53
 
 
 def parse(query: str, now: datetime.datetime) -> Node:
-    """Read a query; `now`, with its time zone, is what relative times mean."""
+    """Read a query; `now` is what relative times mean, and its zone what dates do: none is the system's."""
     if len(query) > QUERY_CHARS_MAX:
         raise QueryError(query, QUERY_CHARS_MAX, f"longer than {QUERY_CHARS_MAX:,} characters")
     return _Reader(query, now).read()
@@ -132,13 +136,15 @@ _TOKEN = re.compile(
     | (?P<phrase>"(?P<inside>[^"]*)(?P<ended>"?))
     | (?P<regex>/(?P<pattern>(?:[^/\\\n]|\\.)+)/(?=[\s)]|$))
     | (?P<name>@(?P<entity>[^\s()"]+))
-    | (?P<field>[a-z]+):(?P<op>[<>]?)(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s()"]*))
+    | (?P<field>[A-Za-z]+):(?P<op>[<>]?)(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s()"]*))
     | (?P<word>[^\s()"]+)
     """,
     re.VERBOSE,
 )
 
 
+# `regex`, which runs patterns because it can be stopped, takes {e} for "with errors"; `re` takes it as it is.
+_BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{(?!\d+(?:,\d*)?\}|,\d+\})", re.DOTALL)
 _REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 
@@ -183,7 +189,10 @@ class _Reader:
             self._at += 1
             if self._at >= len(self._tokens):
                 self._fail("nothing follows the minus")
-            return Not(self._one(depth))
+            inner = self._one(depth)
+            # Without the name, and without words of its stem: what is left out need not be read.
+            named = isinstance(inner, AllOf) and self._tokens[self._at - 1]["name"]
+            return Not(inner.nodes[0] if isinstance(inner, AllOf) and named else inner)
         if token["open"]:
             start = self._at
             self._at += 1
@@ -205,9 +214,11 @@ class _Reader:
         if token["regex"]:
             return self._regex(token["pattern"])
         if token["name"]:
-            return Phrase(token["entity"])
-        if token["field"] and token["field"] in FIELDS:
-            return self._field(token["field"], token["op"], token["quoted"] or token["value"] or "")
+            name = token["entity"]
+            return AllOf((Phrase(name), Regex(rf"(?i)(?<![\w]){re.escape(name)}(?![\w])")))
+        named = (token["field"] or "").lower()
+        if (field := ALIASES.get(named, named)) in FIELDS:
+            return self._field(field, token["op"], token["quoted"] or token["value"] or "")
         text = token[0]
         if token["field"] and self._looks_like_field(token):
             self._fail(f"there is no field {token['field']!r}", "fields: " + ", ".join(sorted(FIELDS)))
@@ -220,13 +231,15 @@ class _Reader:
 
     def _regex(self, pattern: str) -> Regex:
         try:
-            re.compile(pattern)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", FutureWarning)
+                re.compile(pattern)
             repeats = math.prod(int(most or least) or 1 for least, most in _REPEATS.findall(pattern))
             if repeats > REPEATS_MAX:
                 self._fail(f"repeats something more than {REPEATS_MAX:,} times")
-        except (re.error, RecursionError, OverflowError) as error:
+        except (re.error, ValueError, RecursionError, OverflowError, FutureWarning) as error:
             self._fail(f"not a regular expression: {error}")
-        return Regex(pattern)
+        return Regex(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", pattern))
 
     def _field(self, field: str, op: str, value: str) -> Node:
         if not value:

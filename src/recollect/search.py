@@ -37,7 +37,6 @@ MODES = ("hybrid", "text", "vector")
 PATTERN_SECONDS = 2.0
 PATTERN_ROWS = 512  # read at a time, newest first
 RERANKED = 50
-FOLDED_FROM = 4  # times as many as are asked for are ordered, because some fold into others
 FOLDED_MAX = 150  # of the best: what comes behind them is not compared
 NOT_NEAR_WEIGHT = 0.5
 WEIGHT_MAX = 1_000.0
@@ -74,6 +73,8 @@ class Request:
             raise UsageError(
                 f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(fuse.FUSIONS)}"
             )
+        if self.mode == "text" and (self.near or self.not_near):
+            raise UsageError("near and not_near compare meaning, which mode text leaves out")
         if self.limit < 0 or self.offset < 0:
             raise UsageError("limit and offset count from 0")
         if len(self.query) > QUERY_CHARS_MAX:
@@ -146,7 +147,8 @@ class Search:
     def run(self, request: Request) -> Results:
         """The answer to one request."""
         started = time.perf_counter()
-        now = request.now or datetime.datetime.now().astimezone()
+        # A local time without a zone: so that a date in summer means summer time, whatever it is now.
+        now = request.now or datetime.datetime.now()
         node = AllOf(tuple(map(Word, request.query.split()))) if request.plain else parse(request.query, now)
         words, chosen = list(words_of(node)), bool(request.near or request.not_near)
         if node == AllOf(()) and not chosen:
@@ -191,8 +193,8 @@ class Search:
 
     def _by_pattern(self, node: Node, wanted: list[tuple[str, bool]], request: Request) -> _Listed:
         """Read texts, the newest first, until there are enough or the time is up."""
-        every = self._text.newest(self._matcher.ranked(node), self._text.rows)
         enough, deadline = _depth(request), time.monotonic() + PATTERN_SECONDS
+        every = self._text.newest(self._matcher.ranked(node), self._text.rows)
         fitting, read = _matching(self._view, every.rows.tolist(), wanted, enough, deadline)
         notes: tuple[str, ...] = ()
         if read < len(every) and len(fitting) < enough:
@@ -211,12 +213,16 @@ class Search:
             by_words=request.mode != "vector" and bool(words), meaning=meaning,
         )  # fmt: skip
         gathering.run()
+        if meaning is not None and gathering.explain.get("text") == 0:
+            notes = (*notes, "no entry has any of these words; these are the nearest by meaning")
         options = self._options(node, words, request, now)
         found = gathering.found()
         ranking = fuse.rank(gathering.candidates(), options)
         chosen = [self._entry(each)[0].row for each in (*request.near, *request.not_near)]
         pointed = np.array(chosen, np.int64)
-        order = ranking.order[~np.isin(found.rows[ranking.order], pointed)]
+        # What only stands beside hits lifts them, and is none itself.
+        own = ranking.parts["text"] + ranking.parts["dense"] > 0
+        order = ranking.order[(own & ~np.isin(found.rows, pointed))[ranking.order]]
         best = found.taken(order)
         rest = gathering.rest(_depth(request) - len(best), np.append(best.rows, pointed))
         total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
@@ -230,7 +236,7 @@ class Search:
         boosted = self._sessions.where("project", request.project_boost) if request.project_boost else []
         return fuse.Options(
             mode=request.mode, fusion=request.fusion, now_ms=int(now.timestamp() * 1000),
-            recency=request.recency, boosted_sessions=tuple(boosted), window=window(words, now),
+            recency=request.recency, boosted_sessions=tuple(boosted), window=window(words, now.astimezone()),
             text_max=self._matcher.ceiling(node),
         )  # fmt: skip
 
@@ -246,7 +252,9 @@ class Search:
             return None, (f"found by words alone: {error}",)
         if vector is not None and self._vectors is not None:
             return Meaning(self._vectors, vector, request.strategy), ()
-        return None, ("the embedder knows none of these words",) if request.mode == "vector" else ()
+        if request.mode == "text" or (words and request.mode == "hybrid"):
+            return None, ()
+        return None, ("there is no vector for this: unknown words, or an entry that is not embedded",)
 
     def _question(self, words: str, request: Request) -> Array | None:
         """The vector to search with: the words', and what was pointed at, minus what was not to be near."""
@@ -280,7 +288,7 @@ class Search:
     def _present(self, listed: _Listed, words: list[str], request: Request) -> list[Hit]:
         """The hits of one page; only they are read from the store."""
         groups = _fold(listed.found) if request.collapse else [[n] for n in range(len(listed.found))]
-        if request.rerank and self._reranker is not None:
+        if request.rerank and words and self._reranker is not None:
             groups = self._reranked(self._reranker, listed, groups, " ".join(words))
         page = groups[request.offset : request.offset + request.limit]
         rows = listed.found.rows
@@ -325,9 +333,12 @@ def _both(node: Node, other: Node) -> AllOf:
 
 
 def _depth(request: Request) -> int:
-    """How many candidates to order: more than are shown, because some fold into others."""
-    shown = request.offset + request.limit
-    return max(shown * FOLDED_FROM if request.collapse else shown, RERANKED if request.rerank else 0)
+    """How many hits to have: as many as some can fold into others more than the page needs.
+
+    So every page comes out of the same list, only cut elsewhere.
+    """
+    shown = max(request.offset + request.limit, RERANKED if request.rerank else 0)
+    return shown + FOLDED_MAX if request.collapse else shown
 
 
 def _fold(found: Found) -> list[list[int]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from recollect.cli.opening import open_memory
 from recollect.cli.parser import build_parser
@@ -23,6 +24,7 @@ _SESSIONS_MAX = 200
 def complete(args: argparse.Namespace, screen: Screen) -> int:
     """Values of a field, the fields themselves, or what a command line's last word can become."""
     if args.words is not None:
+        args.store = _option(args.words, "--store") or args.store
         for word in _candidates(args, args.words or [""]):
             screen.line(one_line(word))
         return 0
@@ -75,6 +77,14 @@ def _candidates(args: argparse.Namespace, words: Sequence[str]) -> Iterator[str]
         yield from _fitting(sorted(FIELDS), last)
     elif any(action.dest == "session" for action in parsers[name]._actions):
         yield from _values(args, "session", last)
+
+
+def _option(words: Sequence[str], name: str) -> str | None:
+    """What an option is given on the line that is being typed."""
+    for option, value in pairwise(words):
+        if option == name:
+            return value
+    return None
 
 
 def _command_in(words: Sequence[str]) -> str:

@@ -24,19 +24,19 @@ def embedder(args: argparse.Namespace, screen: Screen) -> int:
 
 def _list(args: argparse.Namespace, screen: Screen) -> int:
     config = load_config(args.store)
-    held: dict[str, int] = {}
+    held: dict[tuple[str, str], int] = {}
     if config.store.exists():
         with open_memory(args) as memory, memory.view() as view:
-            held = {each.name: each.rows for each in view.vector_models()}
+            held = {(each.name, each.revision): each.rows for each in view.vector_models()}
     known = [*names(), *([config.embedder] if config.embedder not in names() else [])]
     if screen.json:
-        vectors = [{"name": name, "rows": rows} for name, rows in held.items()]
+        vectors = [{"name": n, "revision": revision, "rows": rows} for (n, revision), rows in held.items()]
         screen.object("embedder", {"used": config.embedder, "names": known, "vectors": vectors})
         return 0
     rows = [[name, "in use" if name == config.embedder else ""] for name in known]
     screen.table([Column("embedder"), Column("")], rows)
-    for name, count in held.items():
-        screen.line(f"{many(count, 'vector')} of {name} in the store")
+    for (name, revision), count in held.items():
+        screen.line(f"{many(count, 'vector')} of {name} ({revision}) in the store")
     return 0
 
 

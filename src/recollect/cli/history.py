@@ -61,6 +61,8 @@ def fix(args: argparse.Namespace, screen: Screen) -> int:
     if screen.json:
         screen.object("fix", {"error": error, "found": [_fix_object(each) for each in found]})
         return 0
+    if found and not found[0].exact:
+        screen.note("not met word for word; the nearest are:")
     for each in found:
         _print_fix(each, screen)
     if not found:
@@ -90,7 +92,8 @@ def _command_object(command: Command) -> dict[str, Any]:
 
 def _fix_object(each: Fix) -> dict[str, Any]:
     return {
-        "hit": hit_object(each.hit, _HIT_FIELDS), "times": each.times, "ended_by": each.ended_by,
+        "hit": hit_object(each.hit, _HIT_FIELDS), "times": each.times, "exact": each.exact,
+        "ended_by": each.ended_by,
         "steps": [entry_object(step) for step in each.steps],
         "answer": each.answer and entry_object(each.answer),
     }  # fmt: skip

@@ -35,7 +35,9 @@ class Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint=f"{self.prog} --help")
+        minus = message.startswith("unrecognized arguments: -")
+        hint = "; what begins with a minus and is no option stands behind --" if minus else ""
+        raise UsageError(message, hint=f"{self.prog} --help{hint}")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -286,7 +288,7 @@ def _sessions(commands: Any) -> None:
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
     command.add_argument("--agent", metavar="A", help="only sessions of this agent: claude or codex")
     command.add_argument(
-        "--limit", type=_count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
+        "-n", "--limit", type=_count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
     )
     command.add_argument("--all", action="store_true", help="subagents' sessions too")
 

@@ -17,9 +17,8 @@ from recollect.text import age, many, one_line, short, tokens
 
 FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
-    "branch", "tool", "model", "flags", "tokens", "similar", "parts", "text",
+    "branch", "tool", "model", "flags", "tokens", "folded", "similar", "parts", "text",
 )  # fmt: skip
-_UNASKED = ("parts", "text")  # not in an object unless named
 
 
 def search(args: argparse.Namespace, screen: Screen) -> int:
@@ -57,7 +56,8 @@ def _all_fields(hit: Hit) -> dict[str, Any]:
         "thread": facts.slug or facts.title, "time_ms": entry.time_ms or None, "snippet": hit.snippet.text,
         "matches": _matches(hit), "session": hit.stored.session, "agent": facts.agent,
         "host": hit.session.host, "branch": facts.branch, "tool": entry.tool, "model": entry.model,
-        "flags": flag_names(entry.flags), "tokens": hit.tokens, "similar": list(hit.similar),
+        "flags": flag_names(entry.flags), "tokens": hit.tokens, "folded": hit.folded,
+        "similar": list(hit.similar),
         "parts": {name: round(value, 6) for name, value in hit.parts.items()}, "text": entry.text,
     }  # fmt: skip
 
@@ -102,7 +102,8 @@ def _print_object(
     found = {
         "query": " ".join(args.query), "mode": args.mode,
         "total": results.total if results.total >= 0 else None,
-        "fresh": fresh_object(results.fresh), "notes": list(results.notes),
+        "left_out": len(results.hits) - len(shown), "fresh": fresh_object(results.fresh),
+        "notes": list(results.notes),
         "hits": [hit_object(hit, fields) for hit in shown],
     }  # fmt: skip
     if args.explain:
@@ -129,8 +130,17 @@ def _print_hit(hit: Hit, fields: tuple[str, ...], screen: Screen, *, explain: bo
     screen.line(*hit_head(hit))
     screen.line("    ", *snippet_parts(hit))
     if explain and hit.parts:
-        told = "  ".join(f"{name} {value:.3f}" for name, value in hit.parts.items())
-        screen.line(Styled(f"    score {hit.score:.3f} = {told}", "dim"))
+        screen.line(Styled(f"    score {hit.score:.3f} = {_sum(hit.parts)}", "dim"))
+
+
+def _sum(parts: dict[str, float]) -> str:
+    """The parts of a score: first what is added, then what that is multiplied by."""
+    told = {name: f"{name} {value:.3f}" for name, value in parts.items()}
+    added = " + ".join(told[name] for name in parts if name in _ADDED)
+    return " x ".join([f"({added})", *(told[name] for name in parts if name not in _ADDED)])
+
+
+_ADDED = ("text", "dense", "neighbours", "session", "exact")
 
 
 def hit_head(hit: Hit) -> list[Part]:
@@ -140,7 +150,7 @@ def hit_head(hit: Hit) -> list[Part]:
     failed = [Styled(" (error)", "red")] if entry.flags & Flag.ERROR else []
     place = "  ".join(filter(None, (one_line(facts.project, 40), one_line(facts.slug or facts.title, 48))))
     when = age(entry.time_ms, now_ms=time.time_ns() // 1_000_000) if entry.time_ms else ""
-    more = f"+{hit.folded} like it" if hit.folded else ""
+    more = f"+{hit.folded} folded" if hit.folded else ""
     return [
         Styled(hit.id, "cyan"), "  ", Styled(kind, "bold"), *failed, "  ", place,
         Styled("  ".join(("", *filter(None, (when, more)))), "dim"),
@@ -172,12 +182,14 @@ def _told(value: Any) -> str:
 def print_notes(results: Results, shown: int, offset: int, screen: Screen) -> None:
     """What a reader should know of an answer: how much more there is, and what it could not see."""
     fresh = results.fresh
-    if not shown:
-        screen.note("nothing found")
+    if not results.hits:
+        screen.note("no hits from there on" if offset else "nothing found")
+    elif not shown:
+        screen.note(f"{many(len(results.hits), 'hit')}, and not one fits --max-tokens")
     elif shown < len(results.hits):
         screen.note(f"{many(len(results.hits) - shown, 'hit')} more would not fit --max-tokens")
-    elif results.total > offset + shown:
-        screen.note(f"{shown} of {results.total:,}; --offset {offset + shown} shows the next")
+    elif results.total > offset + shown + sum(hit.folded for hit in results.hits):
+        screen.note(f"of {many(results.total, 'entry', 'entries')}; --offset {offset + shown} shows the next")
     for note in results.notes:
         screen.note(note)
     if fresh.unindexed or fresh.waiting:

@@ -102,9 +102,7 @@ def _show_around(
         entries = [entry_object(each) for each in (*before, point, *after)]
         screen.object("show-entry", {"session": session_object(session), "id": point.id, "entries": entries})
         return 0
-    whole = argparse.Namespace(**{**vars(args), "full": True})
-    lines = [*_transcript(before, args), *_transcript([point], whole), *_transcript(after, args)]
-    _say([_head(session), *lines], screen)
+    _say([_head(session), *_transcript([*before, point, *after], args, whole=point.row)], screen)
     return 0
 
 
@@ -167,7 +165,10 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
         yield [Styled("  led to   ", "dim"), words.rstrip()]
 
 
-def _transcript(found: Iterable[StoredEntry], args: argparse.Namespace) -> Iterator[Line]:
+def _transcript(
+    found: Iterable[StoredEntry], args: argparse.Namespace, *, whole: int = -1
+) -> Iterator[Line]:
+    """Entries as lines; the one of the row `whole` is pointed at and printed whole."""
     day = ""
     for stored in found:
         entry = stored.entry
@@ -181,7 +182,11 @@ def _transcript(found: Iterable[StoredEntry], args: argparse.Namespace) -> Itera
         if entry.flags & Flag.BOUNDARY:
             yield []
             yield [Styled("-- the model's context restarts here --", "magenta")]
-        yield from _entry(entry, args)
+        if whole >= 0 and stored.row == whole:
+            yield [Styled(">>", "bold yellow")]
+            yield from _entry(entry, argparse.Namespace(**{**vars(args), "full": True}))
+        else:
+            yield from _entry(entry, args)
 
 
 def _entry(entry: Entry, args: argparse.Namespace) -> Iterator[Line]:

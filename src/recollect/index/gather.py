@@ -6,6 +6,7 @@ sides are asked at the same time, in two threads: neither tantivy nor faiss hold
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +55,7 @@ class Passing:
             self._known[key] = share, mask
             if len(self._known) > FILTERS_KEPT:
                 self._known.popitem(last=False)
+        self._known.move_to_end(key)
         return self._known[key]
 
 
@@ -74,6 +76,9 @@ class Gathering:
         """Ask both sides, then for what each says of the other's."""
         near = np.zeros(0, np.int64)
         if self._by_words and self._meaning is not None:
+            # Both may read the store's sessions, which one thread at a time can do.
+            self._matcher.ranked(self._node)
+            self._matcher.filters(self._node)
             asked = _beside().submit(self._words)
             near = self._nearest(self._meaning, CANDIDATES)
             asked.result()
@@ -161,3 +166,7 @@ def _without_words(node: Node) -> Node:
 @cache
 def _beside() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="recollect-search")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has the pool, but not its thread
+    os.register_at_fork(after_in_child=_beside.cache_clear)

@@ -8,6 +8,7 @@ without the cache folder everything is built again.
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from recollect.index.embed.base import Embedder
     from recollect.index.vectors import VectorIndex
 
+ROUND_SECONDS = 30.0  # of indexing on one view of the store: others want to put their commits in place
 CATCH_UP_SECONDS = 0.5  # that a search spends on what is new, for each index
 
 Progress = Callable[[str, int, int], None]  # which index, entries done, entries in all
@@ -40,7 +42,7 @@ class Indexes:
         self._embedder, self._default = embedder, default
         self._text: tuple[str, int, TextIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
-        self._sessions: tuple[int, Sessions] | None = None
+        self._sessions: tuple[View, Sessions] | None = None
         self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
@@ -52,6 +54,7 @@ class Indexes:
             if search.text.rows >= results.fresh.text:
                 return results
         # A damaged index counts as absent from the moment it fails, which may be in the midst of a search.
+        self._passing = None
         with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
             return search.run(request)
 
@@ -65,7 +68,7 @@ class Indexes:
         with self._store.view() as view:
             info = view.info()
             vectors = self._vector_index(info) if meaning else None
-            text, sessions = self._text_index(info), self._session_table(view, info)
+            text, sessions = self._text_index(info), self._session_table(view)
             passing, fresh = self._filters_known(text, info), self._fresh(info, waiting)
             yield Search(view, text, sessions, vectors, reranker, passing=passing, fresh=fresh)
 
@@ -73,12 +76,18 @@ class Indexes:
         self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
     ) -> None:
         """Index what is new: all of it, or as much as can be done in some seconds."""
-        with self._store.view() as view:
-            info = view.info()
-            text = self._text_index(info)
-            text.reload()
-            if text.rows < info.entries:
-                text.catch_up(view, deadline=_deadline(seconds), progress=_named(progress, "text"))
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        while True:
+            with self._store.view() as view:
+                info = view.info()
+                text = self._text_index(info)
+                text.reload()
+                before = text.rows
+                if before < info.entries:
+                    until = min(deadline, time.monotonic() + ROUND_SECONDS)
+                    text.catch_up(view, deadline=until, progress=_named(progress, "text"))
+            if text.rows >= info.entries or text.rows == before or time.monotonic() >= deadline:
+                break
         if vectors:
             index = self._vector_index(info)
             if index.rows < info.entries:
@@ -100,7 +109,7 @@ class Indexes:
 
         with self._store.view() as view:
             folder = self._folder(view.info())
-        self._text = self._vectors = None
+        self._text = self._vectors = self._passing = None
         shutil.rmtree(folder, ignore_errors=True)
 
     # -- opened once, and again when the store was rewritten ---------------------------------
@@ -130,9 +139,9 @@ class Indexes:
                 hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
             ) from error
 
-    def _session_table(self, view: View, info: StoreInfo) -> Sessions:
-        if self._sessions is None or self._sessions[0] != info.generation:
-            self._sessions = info.generation, Sessions(view.session_rows())
+    def _session_table(self, view: View) -> Sessions:
+        if self._sessions is None or self._sessions[0] is not view:
+            self._sessions = view, Sessions(view.session_rows())
         return self._sessions[1]
 
     def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:

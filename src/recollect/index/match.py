@@ -11,6 +11,7 @@ here and applied afterwards (`patterns`), which is why it may not stand inside O
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -134,7 +135,7 @@ class Matcher:
             return self._all(node, words)
         if isinstance(node, AnyOf):
             if any(_has_pattern(each) for each in node.nodes):
-                raise UsageError("a regular expression cannot stand inside OR", hint="/a|b/ is one that can")
+                raise UsageError("neither /regex/ nor @name can stand inside OR", hint="/a|b/ can")
             found = [self._build(each, words) for each in node.nodes]
             if any(each is None for each in found):
                 return None
@@ -142,7 +143,7 @@ class Matcher:
         if isinstance(node, Not):
             return self._not(node)
         if isinstance(node, Phrase):
-            return self.phrase(node.text)
+            return self.phrase(node.text) if node.text.strip() else None
         return None if isinstance(node, Regex) else _unscored(self._filter(node))
 
     def _all(self, node: AllOf, words: Callable[[Sequence[Word]], Query | None]) -> Query | None:
@@ -157,7 +158,7 @@ class Matcher:
         if _has_pattern(node.node):
             if isinstance(node.node, Regex):
                 return None
-            raise UsageError("a regular expression cannot stand inside -( )", hint="write -/pattern/ alone")
+            raise UsageError("neither /regex/ nor @name can stand inside -( )", hint="write -/pattern/ alone")
         inner = self._build(node.node, self.words)
         if inner is None:
             return Query.empty_query()
@@ -204,7 +205,7 @@ class Matcher:
 
     def _prefix(self, text: str) -> Query:
         """Words that begin so, or whose stem this is; of several words the last may go on."""
-        terms = [each.lower() for each in re.findall(r"\w+", encodable(text))]
+        terms = [each.lower() for each in re.findall(r"\w+", _unaccented(encodable(text)))]
         if not terms or len(terms[-1]) > VALUE_CHARS_MAX:
             return Query.empty_query()
         if len(terms) > 1:
@@ -309,6 +310,12 @@ def _has_pattern(node: Node) -> bool:
 
 def _identifier(terms: list[str]) -> str:
     return terms[0] if len(terms) == 1 else ""
+
+
+def _unaccented(text: str) -> str:
+    """As the index has it: letters without what stands above and below them."""
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(each for each in apart if not unicodedata.combining(each))
 
 
 def _unscored(query: Query) -> Query:

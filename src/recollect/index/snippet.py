@@ -49,7 +49,8 @@ class Highlighter:
         # A word can only share a stem with one that begins alike, and looking up a stem costs far more
         # than a regular expression does. What is written with signs is looked for as it is written.
         signed = sorted((word for word in found if not word.isalnum()), key=lambda word: (-len(word), word))
-        begins = {word if not word.isascii() else word[:3] for word in (*self._stems, *found)}
+        plain = (word for word in found if word.isalnum())
+        begins = {word if not word.isascii() else word[:3] for word in (*self._stems, *plain)}
         choices = [re.escape(each) for each in (*signed, *sorted(begins, reverse=True)) if each.strip()]
         self._pattern = re.compile("|".join(choices)) if choices else None
 
@@ -119,10 +120,9 @@ def readable(entry: Entry) -> str:
     if entry.kind != Kind.CALL or not entry.text.startswith("{"):
         return entry.text
     try:
-        value = json.loads(entry.text)
+        return "\n".join(_argument(name, each) for name, each in json.loads(entry.text).items())
     except (ValueError, RecursionError):
         return entry.text
-    return "\n".join(_argument(name, each) for name, each in value.items())
 
 
 def _argument(name: str, value: object) -> str:

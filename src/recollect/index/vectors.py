@@ -35,6 +35,7 @@ ROUND_CHARS = 16 << 20  # of pieces; a round ends with whichever comes first
 EMBED_PIECES = 256  # at a time
 EMBED_PIECES_HURRIED = 16  # with a deadline, looked at in between: a second for a transformer
 COMMIT_VECTORS = 20_000
+AGAIN_SECONDS = 30.0  # after something was in the way, searches do not try for so long
 COMMIT_SECONDS = 15.0  # of work that a kill may cost, for embedders that are slow
 COMPARED_EXACTLY = 6_000  # vectors that filters leave: fewer are compared one by one
 SHORTLISTED = 3  # times the entries asked for: several pieces may be of one entry, and codes are inexact
@@ -55,6 +56,7 @@ class VectorIndex:
     def __init__(self, place: Place, store: tuple[str, int], embedder: Embedder) -> None:
         self.embedder = embedder
         self.stopped = ""
+        self._again = 0.0
         self._place, self._store = place, store
         self._arrays: Arrays | None = None
         self._heads: Array | None = None
@@ -98,6 +100,8 @@ class VectorIndex:
         or the cache cannot be written. Without a deadline it also brings what the strategy keeps up
         to date, which may take seconds.
         """
+        if self.stopped and deadline is not None and time.monotonic() < self._again:
+            return self.rows
         self.stopped = ""
         try:
             with self._place.lock() as ours:
@@ -106,6 +110,7 @@ class VectorIndex:
                     self._advance(views, writers, deadline, progress)
         except (OSError, EmbedderFailed, _Stopped) as error:
             self.stopped = str(error)
+            self._again = time.monotonic() + AGAIN_SECONDS
         self.reload()
         return self.rows
 
@@ -285,7 +290,11 @@ class _CatchingUp:
             if at and self._late():
                 return False
             batch = missing[at : at + portion]
-            self._vectors.append(self._embedder.encode([texts[n] for n in batch]).astype("<f2"))
+            try:
+                self._vectors.append(self._embedder.encode([texts[n] for n in batch]).astype("<f2"))
+            except EmbedderFailed:
+                self._commit()  # what came before is paid for
+                raise
             self._keys += keys[batch].tolist()
             if len(self._keys) >= COMMIT_VECTORS or time.monotonic() - committed > COMMIT_SECONDS:
                 self._commit()

@@ -12,6 +12,7 @@ chunk that one flipped bit made unfindable is a run of zeros, and no error (meas
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
@@ -169,6 +170,10 @@ class Table:
 @cache
 def _unpacking() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(2, thread_name_prefix="recollect-zstd")
+
+
+if hasattr(os, "register_at_fork"):  # a forked child has the pool, but not its threads
+    os.register_at_fork(after_in_child=_unpacking.cache_clear)
 
 
 class Stream:
