@@ -224,7 +224,7 @@ class Search:
         own = ranking.parts["text"] + ranking.parts["dense"] > 0
         order = ranking.order[(own & ~np.isin(found.rows, pointed))[ranking.order]]
         best = found.taken(order)
-        rest = gathering.rest(_depth(request) - len(best), np.append(best.rows, pointed))
+        rest = gathering.rest(_missing(best, request), np.append(best.rows, pointed))
         total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
         nothing = np.zeros(len(rest))
         parts = {name: np.append(values[order], nothing) for name, values in ranking.parts.items()}
@@ -330,6 +330,13 @@ class _Listed:
 
 def _both(node: Node, other: Node) -> AllOf:
     return AllOf((*(node.nodes if isinstance(node, AllOf) else (node,)), other))
+
+
+def _missing(best: Found, request: Request) -> int:
+    """How many hits the ranked ones are short of; those that do not fold are enough for a page."""
+    if request.collapse and not request.rerank and len(_fold(best)) >= request.offset + request.limit:
+        return 0
+    return _depth(request) - len(best)
 
 
 def _depth(request: Request) -> int:
