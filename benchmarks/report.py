@@ -6,7 +6,9 @@ stop the others. Exit status: 0 all marks met, 1 some missed, 2 some rows could 
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 LabT = TypeVar("LabT")
+RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,21 @@ class Row:
     met: bool | None
     peer: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
+
+
+def parser(
+    name: str, about: str, rows: Mapping[str, object], *, folder: str, variable: str, holds: str
+) -> argparse.ArgumentParser:
+    """What every benchmark takes: the folder it reads, which rows, and where the figures go."""
+    made = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
+    default, results = os.environ.get(variable), RESULTS / f"{name}.json"
+    made.add_argument(
+        folder, type=Path, default=Path(default) if default else None, metavar="DIR",
+        help=f"{holds} (default: {variable})",
+    )  # fmt: skip
+    made.add_argument("--only", nargs="+", choices=rows, metavar="NAME", help=f"of: {', '.join(rows)}")
+    made.add_argument("--json", type=Path, default=results, metavar="FILE", help=f"default: {results.name}")
+    return made
 
 
 def measured(

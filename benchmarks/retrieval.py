@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,8 +23,6 @@ import numpy as np
 from benchmarks import report
 from benchmarks.report import Row
 from recollect.index.embed.static import StaticEmbedder
-
-RESULTS = Path(__file__).parent / "results" / "retrieval.json"
 
 ENGINES = {
     "ours": "recollect.testing.retriever:Engine",
@@ -141,24 +138,15 @@ def _percent(measures: Mapping[str, float]) -> dict[str, float]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.retrieval", description="Measure retrieval quality on public sets."
-    )
-    default = os.environ.get("RECOLLECT_EVALDATA")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        default=Path(default) if default else None,
-        metavar="DIR",
-        help="the sets and their harness (default: RECOLLECT_EVALDATA)",
-    )
-    parser.add_argument("--only", nargs="+", choices=MARKS, metavar="SET", help=f"of: {', '.join(MARKS)}")
+    parser = report.parser(
+        "retrieval", "Measure retrieval quality on public sets.", MARKS,
+        folder="--data", variable="RECOLLECT_EVALDATA", holds="the sets and their harness",
+    )  # fmt: skip
     known = list(ENGINES)
     parser.add_argument(
         "--engines", nargs="+", choices=known, default=known, metavar="E", help=f"of: {', '.join(known)}"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="only the first N questions of each set")
-    parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help=f"default: {RESULTS.name}")
     return parser
 
 

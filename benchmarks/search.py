@@ -8,7 +8,6 @@ Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -20,7 +19,6 @@ from benchmarks.measure import machine, own_rss_mb
 from benchmarks.search_lab import Effort, SearchLab
 from benchmarks.search_rows import ROWS
 
-RESULTS = Path(__file__).parent / "results" / "search.json"
 KEPT = Path(tempfile.gettempdir()) / "recollect-bench-search"
 
 
@@ -45,22 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.search", description="Measure the marks of search."
-    )
-    default = os.environ.get("RECOLLECT_CORPUS")
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        default=Path(default) if default else None,
-        metavar="DIR",
-        help="unpacked real logs (default: RECOLLECT_CORPUS)",
-    )
-    parser.add_argument("--only", nargs="+", choices=ROWS, metavar="NAME", help=f"of: {', '.join(ROWS)}")
+    parser = report.parser(
+        "search", "Measure the marks of search.", ROWS,
+        folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs",
+    )  # fmt: skip
     parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help="entries in the stores")
     parser.add_argument("--quick", action="store_true", help="10,000 entries: does it run at all")
     parser.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where the stores stay")
-    parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help=f"default: {RESULTS.name}")
     return parser
 
 

@@ -7,7 +7,6 @@ Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,8 +17,6 @@ from benchmarks import peers, report
 from benchmarks.lab import Effort, Lab
 from benchmarks.measure import machine, own_rss_mb
 from benchmarks.rows import ROWS
-
-RESULTS = Path(__file__).parent / "results" / "store.json"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,23 +36,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.store", description="Measure the store's marks."
-    )
-    default = os.environ.get("RECOLLECT_CORPUS")
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        default=Path(default) if default else None,
-        metavar="DIR",
-        help="unpacked real logs (default: RECOLLECT_CORPUS)",
-    )
-    parser.add_argument("--only", nargs="+", choices=ROWS, metavar="NAME", help=f"of: {', '.join(ROWS)}")
+    parser = report.parser(
+        "store", "Measure the store's marks.", ROWS,
+        folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs",
+    )  # fmt: skip
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="small samples, no long file: does it run at all")
     depth.add_argument("--full", action="store_true", help="a 4 GB file instead of 1 GB, more rounds")
     parser.add_argument("--scratch", type=Path, metavar="DIR", help="a folder on the disk to measure")
-    parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help=f"default: {RESULTS.name}")
     return parser
 
 

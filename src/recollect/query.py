@@ -189,10 +189,11 @@ class _Reader:
             self._at += 1
             if self._at >= len(self._tokens):
                 self._fail("nothing follows the minus")
-            inner = self._one(depth)
-            # Without the name, and without words of its stem: what is left out need not be read.
-            named = isinstance(inner, AllOf) and self._tokens[self._at - 1]["name"]
-            return Not(inner.nodes[0] if isinstance(inner, AllOf) and named else inner)
+            if name := self._tokens[self._at]["entity"]:
+                # Without words of its stem either: what is left out need not be read.
+                self._at += 1
+                return Not(Phrase(name))
+            return Not(self._one(depth))
         if token["open"]:
             start = self._at
             self._at += 1

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from recollect.index.embed.base import Embedder
     from recollect.index.vectors import VectorIndex
 
+_Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
+
 MODES = ("hybrid", "text", "vector")
 PATTERN_SECONDS = 2.0
 PATTERN_ROWS = 512  # read at a time, newest first
@@ -207,7 +209,8 @@ class Search:
 
     def _by_rank(self, node: Node, words: str, request: Request, now: datetime.datetime) -> _Listed:
         """Both lists of candidates, ranked as one."""
-        meaning, notes = self._meaning(words, request)
+        near, not_near = list(map(self._entry, request.near)), list(map(self._entry, request.not_near))
+        meaning, notes = self._meaning(words, near, not_near, request)
         gathering = Gathering(
             self._text, self._matcher, self._passing, node,
             by_words=request.mode != "vector" and bool(words), meaning=meaning,
@@ -218,19 +221,22 @@ class Search:
         options = self._options(node, words, request, now)
         found = gathering.found()
         ranking = fuse.rank(gathering.candidates(), options)
-        chosen = [self._entry(each)[0].row for each in (*request.near, *request.not_near)]
-        pointed = np.array(chosen, np.int64)
+        pointed = np.array([stored.row for stored, _ in (*near, *not_near)], np.int64)
         # What only stands beside hits lifts them, and is none itself.
         own = ranking.parts["text"] + ranking.parts["dense"] > 0
         order = ranking.order[(own & ~np.isin(found.rows, pointed))[ranking.order]]
         best = found.taken(order)
-        rest = gathering.rest(_missing(best, request), np.append(best.rows, pointed))
+        groups = _groups(best, request)
+        enough = len(groups) >= request.offset + request.limit and not request.rerank
+        missing = 0 if enough else _depth(request) - len(best)
+        rest = gathering.rest(missing, np.append(best.rows, pointed))
         total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
         nothing = np.zeros(len(rest))
         parts = {name: np.append(values[order], nothing) for name, values in ranking.parts.items()}
         explain = {"candidates": len(found), **gathering.explain, **ranking.explain}
         scores = np.append(ranking.scores[order], nothing)
-        return _Listed(Found.joined([best, rest]), scores, total, notes, explain, parts)
+        groups = groups if not len(rest) else []
+        return _Listed(Found.joined([best, rest]), scores, total, notes, explain, parts, groups=groups)
 
     def _options(self, node: Node, words: str, request: Request, now: datetime.datetime) -> fuse.Options:
         boosted = self._sessions.where("project", request.project_boost) if request.project_boost else []
@@ -242,10 +248,12 @@ class Search:
 
     # -- meaning -----------------------------------------------------------------------------
 
-    def _meaning(self, words: str, request: Request) -> tuple[Meaning | None, tuple[str, ...]]:
+    def _meaning(
+        self, words: str, near: list[_Pointed], not_near: list[_Pointed], request: Request
+    ) -> tuple[Meaning | None, tuple[str, ...]]:
         """What to be near to, if meaning takes part; and why it does not where it should."""
         try:
-            vector = self._question(words, request)
+            vector = self._question(words, near, not_near) if request.mode != "text" else None
         except EmbedderFailed as error:
             if request.mode == "vector" or not words:
                 raise
@@ -256,21 +264,20 @@ class Search:
             return None, ()
         return None, ("there is no vector for this: unknown words, or an entry that is not embedded",)
 
-    def _question(self, words: str, request: Request) -> Array | None:
+    def _question(self, words: str, near: list[_Pointed], not_near: list[_Pointed]) -> Array | None:
         """The vector to search with: the words', and what was pointed at, minus what was not to be near."""
-        if self._vectors is None or request.mode == "text":
+        if self._vectors is None:
             return None
         vector = np.zeros(self._vectors.embedder.dims, np.float32)
         if words:
             vector += self._vectors.embedder.encode_query(words, self._text.idf)
-        for sign, chosen in ((1.0, request.near), (-NOT_NEAR_WEIGHT, request.not_near)):
-            for each in chosen:
-                stored, weight = self._entry(each)
+        for sign, pointed in ((1.0, near), (-NOT_NEAR_WEIGHT, not_near)):
+            for stored, weight in pointed:
                 vector += sign * weight * self._vectors.vector(stored.row)
         length = float(np.linalg.norm(vector))
         return vector / length if length > 1e-6 else None
 
-    def _entry(self, chosen: str) -> tuple[StoredEntry, float]:
+    def _entry(self, chosen: str) -> _Pointed:
         """An entry by its id, with the weight that may follow it."""
         id_, _, said = chosen.partition("^")
         try:
@@ -287,7 +294,7 @@ class Search:
 
     def _present(self, listed: _Listed, words: list[str], request: Request) -> list[Hit]:
         """The hits of one page; only they are read from the store."""
-        groups = _fold(listed.found) if request.collapse else [[n] for n in range(len(listed.found))]
+        groups = listed.groups or _groups(listed.found, request)
         if request.rerank and words and self._reranker is not None:
             groups = self._reranked(self._reranker, listed, groups, " ".join(words))
         page = groups[request.offset : request.offset + request.limit]
@@ -317,7 +324,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """Rows in the order they are to be shown."""
+    """Rows in the order they are to be shown; `groups` where they were folded already."""
 
     found: Found
     scores: Array
@@ -326,17 +333,16 @@ class _Listed:
     explain: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, Array] = field(default_factory=dict)
     patterns: list[str] = field(default_factory=list)
+    groups: list[list[int]] = field(default_factory=list)
 
 
 def _both(node: Node, other: Node) -> AllOf:
     return AllOf((*(node.nodes if isinstance(node, AllOf) else (node,)), other))
 
 
-def _missing(best: Found, request: Request) -> int:
-    """How many hits the ranked ones are short of; those that do not fold are enough for a page."""
-    if request.collapse and not request.rerank and len(_fold(best)) >= request.offset + request.limit:
-        return 0
-    return _depth(request) - len(best)
+def _groups(found: Found, request: Request) -> list[list[int]]:
+    """What is shown as one hit: the leading position first, then those folded into it."""
+    return _fold(found) if request.collapse else [[n] for n in range(len(found))]
 
 
 def _depth(request: Request) -> int:

@@ -65,7 +65,7 @@ class EmbedderContract:
     @pytest.fixture(scope="class")
     @classmethod
     def make(cls) -> Callable[[], Embedder]:
-        raise NotImplementedError
+        raise AssertionError("an embedder's test class gives the way to make it")
 
     @pytest.fixture(scope="class")
     @classmethod

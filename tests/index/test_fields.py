@@ -110,7 +110,7 @@ class TestPaths:
             (call("Read", file_path="/src/a.py", limit=3), ["/src/a.py"]),
             (call("NotebookEdit", notebook_path="n.ipynb"), ["n.ipynb"]),
             (call("Grep", pattern="x", path="src/auth"), ["src/auth"]),
-            (call("Edit", file_path="D:\\work\\a.go"), ["D:/work/a.go"]),
+            (call("Edit", file_path="D:\\go\\a.go"), ["D:/go/a.go"]),
             (call("Bash", command="cat /etc/hosts"), []),
             (call("Read", file_path=["not", "text"]), []),
             (call("Read", file_path=""), []),

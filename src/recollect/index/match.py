@@ -235,7 +235,7 @@ class Matcher:
         if node.field in SESSION_FIELDS:
             rows = self._sessions.where(node.field, node.value)
             return Query.term_set_query(self._index.schema, "session", rows)
-        return getattr(self, "_" + _EVALUATORS[node.field])(node)  # type: ignore[no-any-return]
+        return _EVALUATORS[node.field](self, node)
 
     def _flag(self, node: Is) -> Query:
         return self._term("flag", node.value)
@@ -283,10 +283,12 @@ class Matcher:
 _MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 _SCALED = ("body", "cjk")  # a word that is in no identifier would be taken for the rarest of all
 _FIELDS = {"body": 1.0, "parts": PARTS_WEIGHT, "whole": WHOLE_WEIGHT, "cjk": 1.0}
-_EVALUATORS = {
-    "dir": "path", "file": "path", "has": "flag", "is": "flag", "kind": "kind", "model": "model",
-    "role": "role", "tag": "tag", "tool": "tool",
+_EVALUATORS: dict[str, Callable[[Matcher, Is], Query]] = {
+    "dir": Matcher._path, "file": Matcher._path, "has": Matcher._flag, "is": Matcher._flag,
+    "kind": Matcher._kind, "model": Matcher._model, "role": Matcher._role, "tag": Matcher._tag,
+    "tool": Matcher._tool,
 }  # fmt: skip
+
 
 def patterns(node: Node) -> list[tuple[str, bool]]:
     """The regular expressions an entry's text must match, or with False must not."""
