@@ -167,7 +167,7 @@ def _half(session: int) -> bytes:
 
 
 def main() -> int:
-    from recollect.store.pager import FORMAT_VERSION
+    from recollect.store.header import FORMAT_VERSION
 
     _FOLDER.mkdir()
     try:

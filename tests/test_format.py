@@ -44,8 +44,8 @@ from recollect.store.base import VectorModel, source_bytes
 from recollect.store.disk import Disk
 from recollect.store.forms import TextForm
 from recollect.store.hdf5 import Hdf5Store
+from recollect.store.header import FORMAT_VERSION
 from recollect.store.layout import BLOCKS, STREAMS, TABLES
-from recollect.store.pager import FORMAT_VERSION
 
 PAGE = Path(__file__).parent.parent / "docs" / "format.md"
 ENUMERATIONS = (Kind, Flag, LineFlag, SourceFlag, Relation, Role, Framing, TextForm)

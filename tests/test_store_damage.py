@@ -23,7 +23,7 @@ from recollect.errors import NotAStore, RecollectError, StoreCorrupt, StoreTooNe
 from recollect.memory import Memory
 from recollect.records import Segment, SourceFile, line_key
 from recollect.store.disk import Disk
-from recollect.store.pager import FORMAT_VERSION, PAGE_BYTES, Header
+from recollect.store.header import FORMAT_VERSION, PAGE_BYTES, Header
 
 SOURCE = str(Path(__file__).parent.parent / "src")
 ROOT = str(Path(__file__).parent.parent)

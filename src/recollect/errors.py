@@ -11,14 +11,19 @@
     │   ├── StoreBusy              another process holds the writer's lock       exit 6
     │   └── StoreWriteFailed       disk full, I/O error, read-only               exit 7
     ├── SourceError                a source cannot be read                       exit 8
-    └── EmbedderFailed             an embedder gave no vectors                   exit 9
+    ├── EmbedderFailed             an embedder gave no vectors                   exit 9
+    └── SettingsRefused            an agent's settings file is left as it is     exit 10
 
 Interrupted by Ctrl-C: exit 130. Anything else is a bug: exit 70.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
+if TYPE_CHECKING:
+    import os
+
+    Name = str | os.PathLike[str]
 
 
 class RecollectError(Exception):
@@ -52,14 +57,14 @@ class StoreError(RecollectError):
 class StoreMissing(StoreError):
     """There is no store at that path."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Name) -> None:
         super().__init__(f"{path}: there is no store here", hint="run `recollect ingest` to make one")
 
 
 class NotAStore(StoreError):
     """The path holds something that is not a Recollect store. Nothing was changed."""
 
-    def __init__(self, path: Path, why: str) -> None:
+    def __init__(self, path: Name, why: str) -> None:
         super().__init__(
             f"{path}: not a Recollect store ({why})",
             hint="name another file with --store, or move this one away; nothing was changed",
@@ -69,7 +74,7 @@ class NotAStore(StoreError):
 class StoreTooNew(StoreError):
     """The store was written by a newer Recollect than this one."""
 
-    def __init__(self, path: Path, found: int, known: int) -> None:
+    def __init__(self, path: Name, found: int, known: int) -> None:
         super().__init__(
             f"{path}: store format {found}, and this Recollect reads up to {known}",
             hint="upgrade with `pip install -U recollect`; nothing was changed",
@@ -81,7 +86,7 @@ class StoreCorrupt(StoreError):
 
     exit_code = 5
 
-    def __init__(self, path: Path, what: str) -> None:
+    def __init__(self, path: Name, what: str) -> None:
         super().__init__(
             f"{path}: damaged: {what}",
             hint="run `recollect check` to see how much is affected, "
@@ -94,7 +99,7 @@ class StoreBusy(StoreError):
 
     exit_code = 6
 
-    def __init__(self, path: Path, seconds: float) -> None:
+    def __init__(self, path: Name, seconds: float) -> None:
         super().__init__(
             f"{path}: another process has been writing for over {seconds:g} s",
             hint="try again when it is done; the lock goes with its process",
@@ -106,7 +111,7 @@ class StoreWriteFailed(StoreError):
 
     exit_code = 7
 
-    def __init__(self, path: Path, error: OSError) -> None:
+    def __init__(self, path: Name, error: OSError) -> None:
         super().__init__(
             f"{path}: could not write: {error.strerror or error}",
             hint="free some space or fix the permissions, then run the same command again; "
@@ -124,3 +129,15 @@ class EmbedderFailed(RecollectError):
     """An embedder that was set up well gave no vectors: its endpoint is down, its model fails."""
 
     exit_code = 9
+
+
+class SettingsRefused(RecollectError):
+    """An agent's settings file cannot be changed safely. It was left as it is."""
+
+    exit_code = 10
+
+    def __init__(self, path: Name, why: str, *, hint: str = "") -> None:
+        super().__init__(
+            f"{path}: not changed: {why}",
+            hint=hint or "mend the file or its permissions, then run the same command again",
+        )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import enum
 import hashlib
-import json
 from dataclasses import dataclass, field
 from typing import Any
+
+from recollect import places
+from recollect.segments import pack_segment, unpack_segment
 
 
 class Kind(enum.IntEnum):
@@ -55,10 +57,10 @@ class Relation(enum.IntEnum):
 class Role(enum.IntEnum):
     """What a source file is to its session."""
 
-    MAIN = 1  # the transcript itself
-    SUBAGENT = 2  # a subagent's transcript: a session of its own, with a parent
-    SIDECAR = 3  # a small document about a session (agent-*.meta.json)
-    SPILL = 4  # a tool result too big for the transcript
+    MAIN = places.MAIN  # the transcript itself
+    SUBAGENT = places.SUBAGENT  # a subagent's transcript: a session of its own, with a parent
+    SIDECAR = places.SIDECAR  # a small document about a session (agent-*.meta.json)
+    SPILL = places.SPILL  # a tool result too big for the transcript
 
 
 class LineFlag(enum.IntEnum):
@@ -83,8 +85,8 @@ class SourceFlag(enum.IntEnum):
 class Framing(enum.IntEnum):
     """How a source's bytes are cut."""
 
-    LINES = 1  # at every b"\n", and nowhere else
-    DOCUMENT = 2  # not at all: the whole file is one line
+    LINES = places.LINES  # at every b"\n", and nowhere else
+    DOCUMENT = places.DOCUMENT  # not at all: the whole file is one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,21 +222,18 @@ class Segment:
     data: bytes
 
     def pack(self) -> bytes:
-        head = [
-            self.source.agent, self.source.path, int(self.source.role), int(self.source.framing),
-            self.source.session, self.source.parent, self.source.compressed, self.host, self.offset,
-        ]  # fmt: skip
-        text = json.dumps(head).encode("ascii")
-        return b"".join((len(text).to_bytes(4, "little"), text, self.data))
+        source = self.source
+        place = int(source.role), int(source.framing), source.session, source.parent
+        return pack_segment(
+            source.agent, source.path, place, self.host, self.offset, self.data, compressed=source.compressed
+        )
 
     @classmethod
     def unpack(cls, payload: bytes) -> Segment:
-        length = int.from_bytes(payload[:4], "little")
-        agent, path, role, framing, session, parent, compressed, host, offset = json.loads(
-            payload[4 : 4 + length]
-        )
+        agent, path, place, compressed, host, offset, data = unpack_segment(payload)
+        role, framing, session, parent = place
         source = SourceFile(agent, path, Role(role), Framing(framing), session, parent, compressed)
-        return cls(source, host, offset, payload[4 + length :])
+        return cls(source, host, offset, data)
 
 
 @dataclass(frozen=True, slots=True)

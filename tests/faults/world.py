@@ -238,7 +238,7 @@ class RecordingDisk(Disk):
     @contextlib.contextmanager
     def opened(self, path: Path) -> Iterator[int]:
         with super().opened(path) as fd:
-            if not path.is_dir():
+            if not os.path.isdir(path):
                 self._met(fd, path)
             yield fd
 
@@ -298,7 +298,7 @@ class RecordingDisk(Disk):
         return self.syncs - 1 in self.fail_sync
 
     def _name(self, path: Path) -> str:
-        name = str(path.relative_to(self.root))
+        name = str(Path(path).relative_to(self.root))
         return "" if name == "." else name
 
     def _met(self, fd: int, path: Path) -> None:

@@ -20,7 +20,8 @@ from recollect.errors import NotAStore, StoreCorrupt, StoreTooNew, StoreWriteFai
 from recollect.store import pager as pager_module
 from recollect.store.disk import Disk
 from recollect.store.hdf5 import Hdf5Store
-from recollect.store.pager import PAGE_BYTES, Header, Pager, read_redo, recover, redo_path
+from recollect.store.header import PAGE_BYTES, Header, read_redo, redo_path
+from recollect.store.pager import Pager, recover
 
 ID = b"sixteen bytes id"
 

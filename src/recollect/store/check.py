@@ -18,9 +18,9 @@ from recollect.errors import RecollectError
 from recollect.records import line_key
 from recollect.store.base import Array
 from recollect.store.frames import Damaged
+from recollect.store.header import PAGE_BYTES, is_whole
 from recollect.store.journal import damage, journal_path
 from recollect.store.layout import TABLES
-from recollect.store.pager import PAGE_BYTES, is_whole
 from recollect.store.read import Hdf5View
 
 _ROWS_AT_ONCE = 8192

@@ -10,8 +10,12 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+
+TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recollect.errors import Name  # no pathlib: a hook has no time to import it
 
 _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -19,7 +23,7 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 class Disk:
     """The real file system. Files are born owner-only, whatever the umask."""
 
-    def open(self, path: Path, *, write: bool = False, create: bool = False, new: bool = False) -> int:
+    def open(self, path: Name, *, write: bool = False, create: bool = False, new: bool = False) -> int:
         """Open a file; `create` makes a missing one, `new` insists that it was missing."""
         flags = (os.O_RDWR if write else os.O_RDONLY) | _CLOEXEC
         flags |= os.O_CREAT if create or new else 0
@@ -60,33 +64,33 @@ class Disk:
         else:
             self.sync(fd)
 
-    def sync_folder(self, folder: Path) -> None:
+    def sync_folder(self, folder: Name) -> None:
         """Make names made, changed or removed in a folder survive a power cut."""
         if os.name == "nt":
             return
         with self.opened(folder) as fd:
             os.fsync(fd)
 
-    def rename(self, source: Path, target: Path) -> None:
+    def rename(self, source: Name, target: Name) -> None:
         os.replace(source, target)
 
-    def unlink(self, path: Path) -> None:
+    def unlink(self, path: Name) -> None:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(path)
 
-    def make_folder(self, folder: Path) -> None:
+    def make_folder(self, folder: Name) -> None:
         """Make a folder and its missing parents, the new ones owner-only."""
-        missing = []
-        while not folder.exists():
-            missing.append(folder)
-            folder = folder.parent
+        missing, each = [], os.path.abspath(folder)
+        while not os.path.exists(each):
+            missing.append(each)
+            each = os.path.dirname(each)
         for each in reversed(missing):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(each, 0o700)
-            self.sync_folder(each.parent)
+            self.sync_folder(os.path.dirname(each))
 
     @contextlib.contextmanager
-    def opened(self, path: Path) -> Iterator[int]:
+    def opened(self, path: Name) -> Iterator[int]:
         fd = os.open(path, os.O_RDONLY | _CLOEXEC)
         try:
             yield fd
@@ -126,7 +130,7 @@ else:
 
 
 
-def same_file(fd: int, path: Path) -> bool:
+def same_file(fd: int, path: Name) -> bool:
     """Whether a path still means the file that is open here."""
     try:
         return os.path.samestat(os.fstat(fd), os.stat(path))

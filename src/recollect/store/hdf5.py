@@ -18,7 +18,6 @@ import secrets
 import time
 import weakref
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,9 +29,10 @@ from recollect.store import locks
 from recollect.store.disk import Disk, same_file
 from recollect.store.forms import TextForm
 from recollect.store.frames import Damaged
+from recollect.store.header import PAGE_BYTES, Header
 from recollect.store.journal import Journal, journal_path
 from recollect.store.layout import STREAMS, TABLES
-from recollect.store.pager import PAGE_BYTES, Header, Pager, recover
+from recollect.store.pager import Pager, recover
 from recollect.store.read import Hdf5View
 from recollect.store.tables import Stream, Table
 
@@ -212,7 +212,7 @@ class Hdf5Store:
         """Bring what h5py holds into the pager, and the pager's pages to disk."""
         opened.file.flush()
         opened.pager.check()
-        header = replace(opened.pager.header, folded=folded)
+        header = opened.pager.header.changed(folded=folded)
         opened.pager.commit(header, functools.partial(self.without_readers, fd))
 
     # -- whole-file work -------------------------------------------------------------------
@@ -226,7 +226,7 @@ class Hdf5Store:
         with self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             temporary = _temporary(self.path, "tmp")
-            header = replace(pager.header, epoch=pager.header.epoch + 1, size=0)
+            header = pager.header.changed(epoch=pager.header.epoch + 1, size=0)
             try:
                 _make(temporary, self.disk, header)
                 with (

@@ -15,13 +15,18 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
 
 from recollect.errors import StoreBusy, StoreError, StoreWriteFailed, UsageError
 from recollect.store import locks
 from recollect.store.disk import Disk, read_bytes_at
-from recollect.store.pager import read_header, read_redo
+from recollect.store.header import read_header, read_redo
+
+TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from recollect.errors import Name
 
 PAYLOAD_BYTES_MAX = 64 << 20
 
@@ -32,19 +37,21 @@ _TAIL_MARK = b"\xfaEND"
 _GROW_BYTES = 256 << 10
 LOCK_SECONDS = 10.0
 GLANCE_SECONDS = 0.02
+_SUFFIX = "-wal"
 
 
 def journal_path(store: Path) -> Path:
-    return store.with_name(store.name + "-wal")
+    return store.with_name(store.name + _SUFFIX)
 
 
 class Journal:
     """Appends to one store's journal. Cheap to make; keeps its file open between appends."""
 
-    def __init__(self, store: Path, disk: Disk | None = None) -> None:
-        self.path = journal_path(store)
-        self._store = store
+    def __init__(self, store: Name, disk: Disk | None = None, *, lock_seconds: float = LOCK_SECONDS) -> None:
+        self._store = os.path.abspath(store)
+        self.path = self._store + _SUFFIX
         self._disk = disk or Disk()
+        self._lock_seconds = lock_seconds
         self._fd = -1
         self._end = -1  # where our own last append ended, and its number
         self._sequence = 0
@@ -111,7 +118,7 @@ class Journal:
         if self._end + length > os.fstat(self._fd).st_size:
             self._disk.write(self._fd, bytes(length + _GROW_BYTES), self._end)
         if not self._end:
-            self._disk.sync_folder(self.path.parent)
+            self._disk.sync_folder(os.path.dirname(self.path))
 
     def _lock(self) -> None:
         """Lock the file that the journal's name means now.
@@ -121,10 +128,10 @@ class Journal:
         """
         while True:
             if self._fd < 0:
-                self._disk.make_folder(self.path.parent)
+                self._disk.make_folder(os.path.dirname(self.path))
                 self._fd = self._disk.open(self.path, write=True, create=True)
-            if not locks.acquire(self._fd, locks.APPEND, timeout=LOCK_SECONDS):
-                raise StoreBusy(self.path, LOCK_SECONDS)
+            if not locks.acquire(self._fd, locks.APPEND, timeout=self._lock_seconds):
+                raise StoreBusy(self.path, self._lock_seconds)
             if self._is_free(1) or os.fstat(self._fd).st_nlink:
                 return
             self.close()
@@ -145,9 +152,9 @@ class Journal:
                 f"{self.path}: cannot be opened: {error.strerror or error}", hint="check its permissions"
             ) from error
         try:
-            wait = LOCK_SECONDS if patient else GLANCE_SECONDS
+            wait = self._lock_seconds if patient else GLANCE_SECONDS
             if not locks.acquire(fd, locks.APPEND, shared=True, timeout=wait) and patient:
-                raise StoreBusy(self.path, LOCK_SECONDS)
+                raise StoreBusy(self.path, self._lock_seconds)
             data = read_bytes_at(fd, os.fstat(fd).st_size, 0)
         finally:
             os.close(fd)
@@ -177,7 +184,7 @@ class Journal:
             self.close()
 
 
-def folded_through(store: Path) -> int:
+def folded_through(store: Name) -> int:
     """The number up to which a store holds its journal's frames, 0 where there is no store."""
     try:
         with Disk().opened(store) as fd:

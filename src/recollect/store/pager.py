@@ -13,148 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import struct
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from recollect.errors import NotAStore, StoreCorrupt, StoreError, StoreTooNew, StoreWriteFailed
+from recollect.errors import StoreCorrupt, StoreWriteFailed
 from recollect.store.disk import Disk, read_at, read_bytes_at
-
-PAGE_BYTES = 4096
-FORMAT_VERSION = 1
-
-_MAGIC = b"RCLSTORE"
-_HEADER = struct.Struct("<8sIIQ16sQQQQ")  # followed by the crc32 of these bytes
-_REDO_MAGIC = b"RCLREDO1"
-_REDO_HEADER = struct.Struct("<8s16sQQQI")  # magic, store id, base, generation, size, pages
-_REDO_PAGE = struct.Struct("<QI")  # page number, crc32 of its bytes
-_CRC = struct.Struct("<I")
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The store's first page: enough to know it without opening HDF5.
-
-    `generation` grows by one with each commit; `epoch` with each rewrite of the file;
-    `size` is the file's length at that commit; `folded` is the journal sequence number
-    up to which everything is in the store; `created_ms` is when the store was made.
-    """
-
-    store_id: bytes
-    created_ms: int
-    generation: int = 0
-    epoch: int = 0
-    size: int = 0
-    folded: int = 0
-    format: int = FORMAT_VERSION
-
-    def pack(self) -> bytes:
-        body = _HEADER.pack(
-            _MAGIC, self.format, PAGE_BYTES, self.created_ms, self.store_id,
-            self.generation, self.epoch, self.size, self.folded,
-        )  # fmt: skip
-        return (body + _CRC.pack(zlib.crc32(body))).ljust(PAGE_BYTES // 2, b"\0") * 2
-
-    @classmethod
-    def unpack(cls, page: bytes, path: Path) -> Header:
-        """Read a header page, or say what is wrong with it. Its second half repeats the first."""
-        halves = page[: PAGE_BYTES // 2], page[PAGE_BYTES // 2 :]
-        if not any(half.startswith(_MAGIC) for half in halves):
-            raise NotAStore(path, "it is empty" if not page else "the first bytes are not a store's")
-        whole = [half for half in halves if is_whole(half)]
-        if not whole:
-            raise StoreCorrupt(path, "the header page fails its checksum")
-        _, format_, _, created_ms, store_id, generation, epoch, size, folded = _HEADER.unpack_from(whole[0])
-        if format_ > FORMAT_VERSION:
-            raise StoreTooNew(path, format_, FORMAT_VERSION)
-        return cls(store_id, created_ms, generation, epoch, size, folded, format_)
-
-
-def is_whole(half: bytes) -> bool:
-    """Whether half a header page is a header that passes its checksum."""
-    if len(half) < _HEADER.size + _CRC.size or not half.startswith(_MAGIC):
-        return False
-    return bool(_CRC.unpack_from(half, _HEADER.size)[0] == zlib.crc32(half[: _HEADER.size]))
-
-
-@dataclass(frozen=True, slots=True)
-class Redo:
-    """Pages that overwrite older ones and turn generation `base` of the file into `generation`.
-
-    Several commits are in one when readers kept the file busy between them.
-    """
-
-    store_id: bytes
-    base: int
-    generation: int
-    size: int
-    pages: dict[int, bytes]
-
-    def applies_to(self, header: Header | None) -> bool:
-        """Whether the file with this header may still lack some of these pages.
-
-        An older redo file can come back after a power cut, since its removal need not
-        have reached the disk; replaying it over later commits would undo them. A header
-        that fails its checksum was being overwritten by exactly this redo file.
-        """
-        if header is None:
-            return True
-        return self.store_id == header.store_id and self.base <= header.generation <= self.generation
-
-    def put(self, disk: Disk, fd: int) -> None:
-        """Overwrite the old pages. Doing it twice does no harm."""
-        for offset, run in _runs(self.pages):
-            disk.write(fd, run, offset)
-        if os.fstat(fd).st_size != self.size:
-            disk.truncate(fd, self.size)
-
-
-def redo_path(path: Path) -> Path:
-    return path.with_name(path.name + "-redo")
-
-
-def read_redo(path: Path) -> Redo | None:
-    """The redo file beside a store if there is a complete one."""
-    try:
-        data = redo_path(path).read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        # Not the same as none: it may hold the only copy of an acknowledged commit.
-        why = f"{redo_path(path)}: cannot be read: {error.strerror or error}"
-        raise StoreError(why, hint="try again; nothing was changed") from error
-    index_at = _REDO_HEADER.size
-    if len(data) < index_at or not data.startswith(_REDO_MAGIC):
-        return None
-    _, store_id, base, generation, size, count = _REDO_HEADER.unpack_from(data)
-    pages_at = index_at + count * _REDO_PAGE.size + _CRC.size
-    if len(data) != pages_at + count * PAGE_BYTES:
-        return None
-    if _CRC.unpack_from(data, pages_at - _CRC.size)[0] != zlib.crc32(data[: pages_at - _CRC.size]):
-        return None
-    pages = {}
-    for n in range(count):
-        number, crc = _REDO_PAGE.unpack_from(data, index_at + n * _REDO_PAGE.size)
-        page = data[pages_at + n * PAGE_BYTES : pages_at + (n + 1) * PAGE_BYTES]
-        if zlib.crc32(page) != crc:
-            return None
-        pages[number] = page
-    return Redo(store_id, base, generation, size, pages)
-
-
-def read_header(fd: int, path: Path, redo: Redo | None) -> Header:
-    """The header in force, seen through a complete redo file where there is one."""
-    page = read_bytes_at(fd, PAGE_BYTES, 0)
-    if redo is None:
-        return Header.unpack(page, path)
-    try:
-        header: Header | None = Header.unpack(page, path)
-    except StoreCorrupt:
-        header = None
-    return Header.unpack(redo.pages.get(0, page) if redo.applies_to(header) else page, path)
+from recollect.store.header import PAGE_BYTES, Header, Redo, read_header, read_redo, redo_path
 
 
 class Pager:
@@ -270,7 +135,7 @@ class Pager:
         if self._failed is not None:
             raise StoreWriteFailed(self.path, self._failed)
         self._size = -(-self._size // PAGE_BYTES) * PAGE_BYTES
-        header = replace(header, generation=self.header.generation + 1, size=self._size)
+        header = header.changed(generation=self.header.generation + 1, size=self._size)
         self._put(memoryview(header.pack()), 0)
         fresh = -(-self.header.size // PAGE_BYTES)
         old = {n: bytes(page) for n, page in self._dirty.items() if n < fresh}
@@ -299,7 +164,7 @@ class Pager:
             return
         try:
             with without_readers():
-                self._redo.put(self._disk, self._fd)
+                _put_in_place(self._redo, self._disk, self._fd)
             self._disk.sync(self._fd)
             self._disk.unlink(redo_path(self.path))
         except OSError as error:
@@ -325,16 +190,13 @@ class Pager:
 
     def _write_redo(self, redo: Redo) -> None:
         """Replace the redo file in one step: an earlier one may hold a commit that is not in place."""
-        head = _REDO_HEADER.pack(
-            _REDO_MAGIC, redo.store_id, redo.base, redo.generation, redo.size, len(redo.pages)
-        ) + b"".join(_REDO_PAGE.pack(n, zlib.crc32(page)) for n, page in redo.pages.items())
         path = redo_path(self.path)
         new = path.with_name(path.name + "-new")
         try:
             self._disk.unlink(new)
             fd = self._disk.open(new, write=True, new=True)
             try:
-                self._disk.write(fd, b"".join((head, _CRC.pack(zlib.crc32(head)), *redo.pages.values())), 0)
+                self._disk.write(fd, redo.pack(), 0)
                 self._disk.sync(fd)
             finally:
                 os.close(fd)
@@ -362,7 +224,7 @@ def recover(
         disk.sync_folder(path.parent)
         try:
             with without_readers():
-                redo.put(disk, fd)
+                _put_in_place(redo, disk, fd)
         except BlockingIOError:
             return
         disk.sync(fd)
@@ -370,6 +232,14 @@ def recover(
         disk.unlink(redo_path(path))
     if os.fstat(fd).st_size > header.size:
         disk.truncate(fd, header.size)
+
+
+def _put_in_place(redo: Redo, disk: Disk, fd: int) -> None:
+    """Overwrite the old pages. Doing it twice does no harm."""
+    for offset, run in _runs(redo.pages):
+        disk.write(fd, run, offset)
+    if os.fstat(fd).st_size != redo.size:
+        disk.truncate(fd, redo.size)
 
 
 def _patch(view: memoryview, start: int, pages: dict[int, bytes] | dict[int, bytearray]) -> None:

@@ -44,8 +44,8 @@ from recollect.store.base import (
 )
 from recollect.store.forms import TextForm, text_of
 from recollect.store.frames import Damaged
+from recollect.store.header import Header
 from recollect.store.layout import TABLES
-from recollect.store.pager import Header
 from recollect.store.tables import Stream, Table, opened
 from recollect.store.vectors import Vectors, find_vectors
 

@@ -20,10 +20,10 @@ from recollect.records import Cursor, Line, LineFlag, SessionFacts, SourceFile, 
 from recollect.store.base import Array, Source, Taken, UsageColumns, VectorModel
 from recollect.store.chains import Chain
 from recollect.store.forms import TextForm, as_bytes
+from recollect.store.header import Header
 from recollect.store.keys import KeyIndex
 from recollect.store.layout import ROWS_PER_CHUNK, TABLES
 from recollect.store.pack import TOKENS, Counted, Pack, Parcel, columns_of
-from recollect.store.pager import Header
 from recollect.store.read import (
     Hdf5View,
     RowSource,

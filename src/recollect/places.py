@@ -1,0 +1,85 @@
+"""Where agents keep their logs, and what a file's place says about it.
+
+Nothing heavy is imported: a hook has milliseconds. The numbers below are written into
+stores and journals; `records.Role` and `records.Framing` give them their names.
+"""
+
+from __future__ import annotations
+
+import re
+
+TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MAIN, SUBAGENT, SIDECAR, SPILL = 1, 2, 3, 4
+LINES, DOCUMENT = 1, 2
+
+Place = tuple[int, int, str, str]  # role, framing, session, parent session
+
+_UUID_FORM = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_UUID = re.compile(_UUID_FORM)
+_ROLLOUT = re.compile(rf"rollout-.*?({_UUID_FORM})?(?:_[^.]*)?\.(jsonl|jsonl\.zst|json)")
+
+
+def is_uuid(value: str) -> bool:
+    return _UUID.fullmatch(value) is not None
+
+
+def claude_folder(home: str, environ: Mapping[str, str]) -> str:
+    """Where Claude Code keeps everything."""
+    return environ.get("CLAUDE_CONFIG_DIR") or f"{home}/.claude"
+
+
+def codex_folder(home: str, environ: Mapping[str, str]) -> str:
+    """Where Codex keeps everything."""
+    return environ.get("CODEX_HOME") or f"{home}/.codex"
+
+
+def claude_place(parts: Sequence[str]) -> Place | None:
+    """What a file of Claude Code is, from the parts of its path alone; None where that does not tell."""
+    name = parts[-1] if parts else ""
+    if len(parts) > 2 and parts[-2] == "tool-results":
+        return (SPILL, DOCUMENT, parts[-3], "") if is_uuid(parts[-3]) else None
+    if name.startswith("agent-") and name.endswith(".meta.json"):
+        return SIDECAR, DOCUMENT, name.removesuffix(".meta.json"), _session_above(parts)
+    stem = name.removesuffix(".jsonl")
+    if stem == name:
+        return None
+    if name.startswith("agent-"):
+        parent = _session_above(parts)
+        return (SUBAGENT, LINES, stem, parent) if parent else None
+    in_projects = len(parts) > 2 and parts[-3] == "projects"
+    return (MAIN, LINES, stem, "") if in_projects and is_uuid(stem) else None
+
+
+def codex_place(name: str) -> Place | None:
+    """What a rollout of Codex is, from its name; a compressed one is the same source as the plain one."""
+    found = _ROLLOUT.fullmatch(name)
+    if not found:
+        return None
+    return MAIN, DOCUMENT if found[2] == "json" else LINES, found[1] or "", ""
+
+
+def remote_name(url: str) -> str:
+    """A git remote as host/owner/name: no scheme, no credentials, no ".git"; "" when it is no remote."""
+    scheme, separator, rest = url.strip().partition("://")
+    # Whatever stands before the last "@" may be a password, wherever it ends.
+    address = (rest if separator else scheme).rpartition("@")[2]
+    if separator:
+        host, _, path = address.partition("/")
+        host = host.partition(":")[0]
+    else:
+        host, _, path = address.partition(":")  # git@host:owner/name
+    path = path.partition("?")[0].partition("#")[0].strip("/").removesuffix(".git")
+    if len(host) < 2 or not path or scheme == "file" or "/" in host or "\\" in host + path:
+        return ""
+    return f"{host.lower()}/{path}"
+
+
+def _session_above(parts: Sequence[str]) -> str:
+    """The session whose `<session>/subagents/` folder a file is inside of, or ""."""
+    for at in range(len(parts) - 2, 0, -1):
+        if parts[at] == "subagents":
+            return parts[at - 1] if is_uuid(parts[at - 1]) else ""
+    return ""
