@@ -96,11 +96,6 @@ def test_who_speaks_in_the_users_place(record: dict[str, Any], kind: Kind) -> No
 def test_text_that_recollect_put_there_is_marked() -> None:
     entries, _ = session(MODERN)
     assert [entry.kind for entry in entries if entry.flags & Flag.INJECTED] == [Kind.CONTEXT]
-    memory = "\n <recollect-memory>\nold</recollect-memory>"
-    result = {"type": "tool_result", "tool_use_id": "t", "content": memory}
-    for record in (user(memory), user([result])):
-        assert fresh().parse(record).entries[0].flags & Flag.INJECTED
-    assert not fresh().parse(user("what is <recollect-memory>?")).entries[0].flags & Flag.INJECTED
 
 
 def test_a_result_names_the_tool_that_was_called_even_out_of_order() -> None:

@@ -10,7 +10,7 @@ from tests.adapters.contract import DATA, AdapterContract, read_records
 
 from recollect.adapters import ADAPTERS
 from recollect.adapters.base import Parser
-from recollect.adapters.fields import project_of
+from recollect.places import remote_name
 from recollect.records import Entry, Flag, Kind, Parsed, Relation, SessionFacts, SourceFile, Usage
 
 CODEX = ADAPTERS[1]
@@ -163,14 +163,12 @@ def test_an_event_flattens_the_texts_of_a_prompt() -> None:
         "# AGENTS.md instructions for /x",
         "<permissions instructions>ask</permissions instructions>",
         "<turn_aborted>\nThe user interrupted",
-        "<recollect-memory>old</recollect-memory>",
     ],
 )
 def test_what_the_client_says_in_the_users_place_is_context(text: str) -> None:
     (entry,) = fresh().parse(message("user", text)).entries
     assert entry.kind is Kind.CONTEXT
     assert entry.flags & Flag.META
-    assert bool(entry.flags & Flag.INJECTED) is text.startswith("<recollect")
 
 
 def test_what_a_developer_says_is_context() -> None:
@@ -292,7 +290,7 @@ def test_session_facts() -> None:
     ],
 )
 def test_a_project_is_its_remote_without_credentials(url: str, project: str) -> None:
-    assert project_of(url) == project
+    assert remote_name(url) == project
 
 
 def test_the_title_is_what_was_asked_not_what_an_editor_added() -> None:

@@ -12,7 +12,8 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from recollect.adapters.claude_parser import TYPES, ClaudeParser
-from recollect.adapters.fields import dict_of, is_uuid, text_of
+from recollect.adapters.fields import dict_of, text_of
+from recollect.places import claude_folder, claude_place, is_uuid
 from recollect.records import Framing, Role, SourceFile
 
 _HEAD_RECORDS_MAX: Final = 40
@@ -24,53 +25,37 @@ class ClaudeAdapter:
     """Transcripts, subagent transcripts, their sidecars and spilled tool results."""
 
     name: Final = "claude"
-    version: Final = 2
+    version: Final = 3
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
-        moved = environ.get("CLAUDE_CONFIG_DIR", "")
-        return [(PurePath(moved) if moved else home / ".claude") / "projects"]
+        return [PurePath(claude_folder(str(home), environ)) / "projects"]
 
     def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
-        folders = path.parent.parts
-        if folders and folders[-1] == "tool-results":
-            return self._spill(path)
-        if path.name.startswith("agent-") and path.name.endswith(".meta.json"):
-            stem = path.name.removesuffix(".meta.json")
-            return SourceFile(
-                self.name, str(path), Role.SIDECAR, Framing.DOCUMENT, stem, _parent_folder(folders)
-            )
-        if path.suffix != ".jsonl" or path.name in _NOT_SESSIONS or "memory" in folders[-1:]:
+        place = claude_place(path.parts)
+        if place is not None:
+            role, framing, session, parent = place
+            return SourceFile(self.name, str(path), Role(role), Framing(framing), session, parent)
+        if path.suffix != ".jsonl" or path.name in _NOT_SESSIONS or "memory" in path.parent.parts[-1:]:
             return None
+        records = list(islice(head, _HEAD_RECORDS_MAX))
         if path.stem.startswith("agent-"):
-            return self._subagent(path, head)
-        return self._main(path, head)
+            return self._subagent(path, records)
+        return self._main(path, records)
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> ClaudeParser:
         return ClaudeParser(source, state)
 
-    def _spill(self, path: PurePath) -> SourceFile | None:
-        session = path.parent.parent.name
-        if not is_uuid(session):
+    def _subagent(self, path: PurePath, records: list[Any]) -> SourceFile | None:
+        """A subagent's transcript in the parent's own folder, as it was before 2.0."""
+        if not any(map(_is_ours, records)) and not (_in_projects(path) and not records):
             return None
-        return SourceFile(self.name, str(path), Role.SPILL, Framing.DOCUMENT, session)
-
-    def _subagent(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
-        parent = _parent_folder(path.parent.parts)
-        if not parent:
-            records = list(islice(head, _HEAD_RECORDS_MAX))
-            if not any(map(_is_ours, records)) and not (_in_projects(path) and not records):
-                return None
-            parent = _first_session(records)
+        parent = _first_session(records)
         return SourceFile(self.name, str(path), Role.SUBAGENT, Framing.LINES, path.stem, parent)
 
-    def _main(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
-        named = is_uuid(path.stem)
-        if named and _in_projects(path):
-            return SourceFile(self.name, str(path), session=path.stem)
-        records = list(islice(head, _HEAD_RECORDS_MAX))
+    def _main(self, path: PurePath, records: list[Any]) -> SourceFile | None:
         if not any(map(_is_ours, records)):
             return None
-        session = path.stem if named else _first_session(records) or path.stem
+        session = path.stem if is_uuid(path.stem) else _first_session(records) or path.stem
         return SourceFile(self.name, str(path), session=session)
 
 
@@ -78,15 +63,6 @@ def _in_projects(path: PurePath) -> bool:
     """Whether a path is `projects/<project>/<file>`, where Claude Code keeps transcripts."""
     folders = path.parent.parts
     return len(folders) >= 2 and folders[-2] == "projects"
-
-
-def _parent_folder(folders: tuple[str, ...]) -> str:
-    """The session whose `<session>/subagents/` folder these are inside of, or ""."""
-    if "subagents" not in folders:
-        return ""
-    at = len(folders) - 1 - folders[::-1].index("subagents")
-    session = folders[at - 1] if at else ""
-    return session if is_uuid(session) else ""
 
 
 def _first_session(records: list[Any]) -> str:

@@ -11,16 +11,12 @@ from typing import Any, Final
 
 from recollect.adapters.fields import (
     ERROR,
-    INJECTED,
-    MEMORY_TAG,
     META,
     SIDECHAIN,
     SPILLED,
     OpenCalls,
-    context_flags,
     count_of,
     dict_of,
-    is_injected,
     json_of,
     list_of,
     text_of,
@@ -42,7 +38,6 @@ _EVENTS: Final = (
     "[Request interrupted by user",
 )
 _CONTEXTS: Final = (
-    MEMORY_TAG,
     "<local-command-caveat>",
     "<task-notification>",
     "<teammate-message",
@@ -67,7 +62,7 @@ def speaker(text: str, record: dict[str, Any], flags: int) -> tuple[Kind, int]:
         if opening.startswith(_EVENTS):
             return Kind.EVENT, META
         if opening.startswith(_CONTEXTS):
-            return Kind.CONTEXT, context_flags(text)
+            return Kind.CONTEXT, META
     # In a subagent the user's place is taken by the agent that started it.
     if record.get("isMeta") is True or flags & SIDECHAIN:
         return Kind.CONTEXT, META
@@ -89,13 +84,12 @@ def result(block: dict[str, Any], flags: int, time_ms: int, calls: OpenCalls, en
             images += _part(part, parts)
         text = "\n".join(parts)
     call = text_of(block.get("tool_use_id"))
-    tool = calls.answered(call)
+    tool, own = calls.answered(call, text)
+    flags |= own
     if block.get("is_error") is True:
         flags |= ERROR
     if text.startswith(_SPILL):
         flags |= SPILLED
-    elif is_injected(text):
-        flags |= INJECTED
     entries.append(Entry(Kind.RESULT, text, flags, time_ms, tool, call))
     for _ in range(images):
         entries.append(Entry(Kind.IMAGE, "", flags & SIDECHAIN, time_ms, tool, call))
@@ -108,7 +102,7 @@ def answer(
     kind = block.get("type")
     if kind == "tool_use":
         tool, call = text_of(block.get("name")), text_of(block.get("id"))
-        calls.opened(call, tool)
+        flags |= calls.opened(call, tool, block.get("input"))
         entries.append(Entry(Kind.CALL, json_of(block.get("input")), flags, time_ms, tool, call, model))
     elif kind == "text":
         entries.append(Entry(Kind.ANSWER, text_of(block.get("text")), flags, time_ms, model=model))

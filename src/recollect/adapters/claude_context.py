@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from recollect.adapters.fields import BOUNDARY, ERROR, dict_of, json_of, lines_of, list_of, text_of
+from recollect.adapters.own import is_fenced
 from recollect.records import Kind
 
 _Row = tuple[Kind, int, Callable[[dict[str, Any]], str]]
@@ -24,6 +25,16 @@ def attachment_row(name: str) -> _Row | None:
 def system_row(name: str) -> _Row | None:
     """How to read a system record of this subtype ("" before 2.0), or None for an unknown one."""
     return _SYSTEM.get(name)
+
+
+def told_by_hooks(body: dict[str, Any]) -> tuple[str, str]:
+    """What our own hook told the model, and what others did: those of one event share an attachment."""
+    if body.get("type") not in _HOOKS or body.get("hookEvent") not in _OWN_EVENTS:
+        return "", ""
+    content = body.get("content")
+    texts = [text for text in ([content] if type(content) is str else list_of(content)) if text_of(text)]
+    own = [text for text in texts if is_fenced(text)]
+    return "\n".join(own), "\n".join(text for text in texts if not is_fenced(text))
 
 
 def loose_text(body: dict[str, Any]) -> str:
@@ -88,6 +99,10 @@ def _api_error(body: dict[str, Any]) -> str:
         error = inner
     return message or text_of(body.get("content")) or (json_of(error) if error else "")
 
+
+# Where the context that our hook gives at these events is kept.
+_HOOKS: Final = ("hook_additional_context", "hook_success")
+_OWN_EVENTS: Final = ("SessionStart", "UserPromptSubmit")
 
 _CONTEXT, _EVENT = Kind.CONTEXT, Kind.EVENT
 

@@ -11,11 +11,12 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from recollect.adapters import claude_blocks as blocks
-from recollect.adapters.claude_context import attachment_row, loose_text, system_row
+from recollect.adapters.claude_context import attachment_row, loose_text, system_row, told_by_hooks
 from recollect.adapters.claude_session import Session
 from recollect.adapters.fields import (
     COPY,
     ERROR,
+    INJECTED,
     META,
     NAME_CHARS_MAX,
     SIDECHAIN,
@@ -23,13 +24,13 @@ from recollect.adapters.fields import (
     TITLE_CUSTOM,
     TITLE_LAST_PROMPT,
     OpenCalls,
-    context_flags,
     dict_of,
     not_an_object,
     text_of,
     time_of,
     unknown,
 )
+from recollect.adapters.own import is_own_spill
 from recollect.records import Entry, Kind, Parsed, Role, SessionFacts, SourceFile, Usage
 
 
@@ -40,7 +41,7 @@ class ClaudeParser:
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
         self._source = source
-        self._calls = OpenCalls(state.get("calls", {}))
+        self._calls = OpenCalls(state)
         self._session = Session(source, state)
 
     @property
@@ -48,7 +49,7 @@ class ClaudeParser:
         return self._session.facts
 
     def state(self) -> dict[str, Any]:
-        return {**self._session.state(), "calls": self._calls.state()}
+        return {**self._session.state(), **self._calls.state()}
 
     def parse(self, record: Any, /) -> Parsed:
         if type(record) is not dict:
@@ -67,7 +68,8 @@ class ClaudeParser:
         # Tool output may be any bytes; what is no UTF-8 stays visible as \xNN.
         text = data.decode("utf-8", "backslashreplace")
         call = PurePath(self._source.path).stem
-        entry = Entry(Kind.RESULT, text, call=call if call.startswith("toolu_") else "")
+        flags = INJECTED if is_own_spill(call, text) else 0
+        entry = Entry(Kind.RESULT, text, flags, call=call if call.startswith("toolu_") else "")
         return Parsed("tool-results", (entry,))
 
     # -- chain records
@@ -151,8 +153,15 @@ class ClaudeParser:
         if dict_of(body.get("content")).get("type") == "image":
             kind = Kind.IMAGE
         elif kind is Kind.CONTEXT:
-            flags |= context_flags(text)
-        return _chained(name, (Entry(kind, text, flags | side, time_ms),), record)
+            flags |= META
+        flags |= side
+        own, others = told_by_hooks(body)
+        if not own:
+            return _chained(name, (Entry(kind, text, flags, time_ms),), record)
+        entries = [Entry(kind, own, flags | INJECTED, time_ms)]
+        if others:
+            entries.append(Entry(kind, others, flags, time_ms))
+        return _chained(name, entries, record)
 
     def _queued(self, body: dict[str, Any], record: dict[str, Any], flags: int, time_ms: int) -> list[Entry]:
         """A prompt typed while the agent was busy: here it reaches the model, and only here."""

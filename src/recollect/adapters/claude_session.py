@@ -19,11 +19,11 @@ from recollect.adapters.fields import (
     dict_of,
     facts_restored,
     facts_state,
-    project_of,
     text_of,
     time_of,
     title_of,
 )
+from recollect.places import remote_name
 from recollect.records import Relation, Role, SessionFacts, SourceFile
 
 
@@ -93,7 +93,7 @@ class Session:
     def linked(self, repository: str, url: str) -> None:
         """A pull request names the project better than any directory."""
         if repository:
-            self.facts.project = f"{project_of(url).partition('/')[0] or 'github.com'}/{repository}"
+            self.facts.project = f"{remote_name(url).partition('/')[0] or 'github.com'}/{repository}"
 
     def described(self, record: dict[str, Any]) -> None:
         """A subagent's sidecar: what it was asked to do, and by whom."""

@@ -6,7 +6,6 @@ source: `path` is the plain name, `read_path` where the bytes are now.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import PurePath
@@ -14,33 +13,30 @@ from typing import Any, Final
 
 from recollect.adapters.codex_parser import TYPES, CodexParser
 from recollect.adapters.fields import dict_of, text_of
-from recollect.records import Framing, SourceFile
+from recollect.places import codex_folder, codex_place
+from recollect.records import Framing, Role, SourceFile
 
 _HEAD_RECORDS_MAX: Final = 40
-_NAMED = re.compile(
-    r"rollout-.*?([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?(?:_[^.]*)?\.(jsonl|jsonl\.zst|json)"
-)
 
 
 class CodexAdapter:
     """Rollouts of every era."""
 
     name: Final = "codex"
-    version: Final = 2
+    version: Final = 3
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
-        moved = environ.get("CODEX_HOME", "")
-        root = PurePath(moved) if moved else home / ".codex"
+        root = PurePath(codex_folder(str(home), environ))
         return [root / "sessions", root / "archived_sessions"]
 
     def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
-        named = _NAMED.fullmatch(path.name)
-        if named:
-            session, ending = named[1] or "", named[2]
-            framing = Framing.DOCUMENT if ending == "json" else Framing.LINES
-            compressed = ending == "jsonl.zst"
+        place = codex_place(path.name)
+        if place is not None:
+            role, framing, session, _ = place
             plain = str(path).removesuffix(".zst")
-            return SourceFile(self.name, plain, framing=framing, session=session, compressed=compressed)
+            return SourceFile(
+                self.name, plain, Role(role), Framing(framing), session, compressed=plain != str(path)
+            )
         if path.suffix != ".jsonl":
             return None
         records = list(islice(head, _HEAD_RECORDS_MAX))

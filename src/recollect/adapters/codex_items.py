@@ -16,16 +16,15 @@ from recollect.adapters.fields import (
     COPY,
     ERROR,
     INJECTED,
-    MEMORY_TAG,
+    META,
     OpenCalls,
-    context_flags,
     dict_of,
-    is_injected,
     json_of,
     lines_of,
     list_of,
     text_of,
 )
+from recollect.adapters.own import is_fenced
 from recollect.records import Entry, Kind
 
 ITEM: Final = 0
@@ -36,7 +35,6 @@ _FAILED_MAX: Final = 16
 
 # What the client puts in the user's place.
 _INJECTED: Final = (
-    MEMORY_TAG,
     "<environment_context>",
     "<user_instructions>",
     "<INSTRUCTIONS>",
@@ -131,7 +129,7 @@ class Reader:
         entries = []
         for text in texts:
             if is_context(text):
-                entries.append(Entry(Kind.CONTEXT, text, context_flags(text), time_ms))
+                entries.append(Entry(Kind.CONTEXT, text, META, time_ms))
             elif copies or self.twins.repeats(text, side):
                 entries.append(Entry(Kind.EVENT, "", COPY, time_ms))
             else:
@@ -162,7 +160,10 @@ class Reader:
         elif role == "user":
             entries = self.prompt(texts, ITEM, time_ms)
         else:
-            entries = [Entry(Kind.CONTEXT, text, context_flags(text), time_ms) for text in texts]
+            # What hooks add comes in the developer's name, each hook's text apart.
+            own = INJECTED if role == "developer" else 0
+            flags = [META | own if is_fenced(text) else META for text in texts]
+            entries = [Entry(Kind.CONTEXT, *pair, time_ms) for pair in zip(texts, flags, strict=True)]
         entries += [Entry(Kind.IMAGE, "", 0, time_ms) for block in blocks if _is_image(block)]
         return entries
 
@@ -199,9 +200,9 @@ class Reader:
 
     def _call(self, payload: dict[str, Any], tool: str, given: Any, time_ms: int) -> Entry:
         call = text_of(payload.get("call_id")) or text_of(payload.get("id"))
-        self.calls.opened(call, tool)
+        flags = self.calls.opened(call, tool, given)
         text = given if type(given) is str else "" if given is None else json_of(given)
-        return Entry(Kind.CALL, text, 0, time_ms, tool, call, self.model)
+        return Entry(Kind.CALL, text, flags, time_ms, tool, call, self.model)
 
     def _output(self, payload: dict[str, Any], time_ms: int) -> list[Entry]:
         output = payload.get("output")
@@ -211,10 +212,9 @@ class Reader:
             output = output.get("content")
         text = output if type(output) is str else lines_of(output)
         flags = ERROR if failed or exit_failed(text) or text.startswith(_REFUSED) else 0
-        if is_injected(text):
-            flags |= INJECTED
         call = text_of(payload.get("call_id"))
-        tool = self.calls.answered(call)
+        tool, own = self.calls.answered(call, text)
+        flags |= own
         if call in self.failed:
             self.failed.remove(call)
             flags |= ERROR
@@ -226,12 +226,12 @@ class Reader:
     def _tool_search_output(self, payload: dict[str, Any], time_ms: int) -> list[Entry]:
         call = text_of(payload.get("call_id"))
         names = lines_of(payload.get("tools"), "name")
-        return [Entry(Kind.RESULT, names, 0, time_ms, self.calls.answered(call), call)]
+        return [Entry(Kind.RESULT, names, 0, time_ms, self.calls.answered(call)[0], call)]
 
     def _agent_message(self, payload: dict[str, Any], time_ms: int) -> list[Entry]:
         content = payload.get("content")
         text = content if type(content) is str else lines_of(content)
-        return [Entry(Kind.CONTEXT, text, context_flags(text), time_ms)]
+        return [Entry(Kind.CONTEXT, text, META, time_ms)]
 
     def _bookkeeping(self, payload: dict[str, Any], time_ms: int) -> list[Entry]:
         return [Entry(Kind.EVENT, "", 0, time_ms)]
@@ -256,8 +256,7 @@ class Reader:
         return [self.spoken(Kind.THOUGHT, part, EVENT, time_ms) for part in parts]
 
     def _hook_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
-        text = lines_of(item.get("fragments"))
-        return [Entry(Kind.CONTEXT, text, context_flags(text), time_ms)]
+        return [Entry(Kind.CONTEXT, lines_of(item.get("fragments")), META, time_ms)]
 
     def _tool_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
         """A tool call as the screen shows it: the call and its output are response items too."""

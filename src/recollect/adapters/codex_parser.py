@@ -22,19 +22,18 @@ from recollect.adapters.fields import (
     TITLE_CUSTOM,
     TITLE_PROMPT,
     OpenCalls,
-    context_flags,
     count_of,
     dict_of,
     facts_restored,
     facts_state,
     list_of,
     not_an_object,
-    project_of,
     text_of,
     time_of,
     title_of,
     unknown,
 )
+from recollect.places import remote_name
 from recollect.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
 
 _CWD = re.compile(r"<cwd>(.*?)</cwd>|^Current working directory: (.*)$", re.MULTILINE)
@@ -61,7 +60,7 @@ class CodexParser:
             self._facts = facts_restored(state["facts"])
         else:
             self._facts = SessionFacts("codex", source.session, root=source.session)
-        self._calls = OpenCalls(state.get("calls", {}))
+        self._calls = OpenCalls(state)
         self._twins = Twins(state.get("twins", ()))
         self._meter = Meter(state.get("total", ()), recorded=state.get("recorded", False))
         self._reader = Reader(self._calls, self._twins, state.get("failed", ()), self._facts.model)
@@ -80,7 +79,7 @@ class CodexParser:
     def state(self) -> dict[str, Any]:
         return {
             "facts": facts_state(self._facts),
-            "calls": self._calls.state(),
+            **self._calls.state(),
             "twins": self._twins.state(),
             "failed": self._reader.failed,
             "total": self._meter.state(),
@@ -203,7 +202,7 @@ class CodexParser:
         facts.cwd = facts.cwd or text_of(payload.get("cwd"))
         facts.version = text_of(payload.get("cli_version")) or facts.version
         facts.branch = text_of(git.get("branch")) or facts.branch
-        facts.project = project_of(text_of(git.get("repository_url"))) or facts.project
+        facts.project = remote_name(text_of(git.get("repository_url"))) or facts.project
         self._model(text_of(payload.get("model")))
 
     def _descend(self, session: str, payload: dict[str, Any]) -> None:
@@ -225,8 +224,7 @@ class CodexParser:
         return Entry(Kind.SUMMARY, text_of(payload.get("message")), BOUNDARY, time_ms)
 
     def _said_by_agent(self, payload: dict[str, Any], time_ms: int) -> Entry:
-        text = text_of(payload.get("content"))
-        return Entry(Kind.CONTEXT, text, context_flags(text), time_ms)
+        return Entry(Kind.CONTEXT, text_of(payload.get("content")), META, time_ms)
 
     def _plain(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return Entry(Kind.EVENT, "", 0, time_ms)

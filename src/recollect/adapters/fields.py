@@ -7,16 +7,13 @@ the value is something else. This is what lets `parse` promise never to raise.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from recollect.adapters.own import is_own, own_answer
 from recollect.records import Entry, Flag, Kind, Parsed, Relation, SessionFacts
-
-# Text that Recollect puts into a conversation opens with this tag (after white space).
-MEMORY_TAG: Final = "<recollect-memory"
 
 # Where a title came from; see SessionFacts.titled. A leading `summary` record mostly
 # speaks of another session, so it is kept only while nothing else is known.
@@ -41,7 +38,6 @@ INJECTED: Final = int(Flag.INJECTED)
 BOUNDARY: Final = int(Flag.BOUNDARY)
 SPILLED: Final = int(Flag.SPILLED)
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _EMPTY: Final[dict[str, Any]] = {}
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -96,36 +92,10 @@ def lines_of(values: Any, key: str = "text") -> str:
     return "\n".join(part for part in parts if part)
 
 
-def is_uuid(value: str) -> bool:
-    return _UUID.fullmatch(value) is not None
-
-
 def title_of(text: str) -> str:
     """One line of at most 200 characters."""
     line = " ".join(text[: TITLE_CHARS_MAX * 4].split())
     return line if len(line) <= TITLE_CHARS_MAX else line[: TITLE_CHARS_MAX - 1] + "…"
-
-
-def is_injected(text: str) -> bool:
-    """Whether Recollect itself put this text into the conversation."""
-    # The first test is a shortcut: hardly any text starts with "<" or white space.
-    return text[:1] in "< \n\t\r" and text.lstrip().startswith(MEMORY_TAG)
-
-
-def project_of(url: str) -> str:
-    """A git remote as host/owner/name: no scheme, no credentials, no ".git"; "" when it is no remote."""
-    scheme, separator, rest = url.strip().partition("://")
-    # Whatever stands before the last "@" may be a password, wherever it ends.
-    address = (rest if separator else scheme).rpartition("@")[2]
-    if separator:
-        host, _, path = address.partition("/")
-        host = host.partition(":")[0]
-    else:
-        host, _, path = address.partition(":")  # git@host:owner/name
-    path = path.partition("?")[0].partition("#")[0].strip("/").removesuffix(".git")
-    if len(host) < 2 or not path or scheme == "file" or "/" in host or "\\" in host + path:
-        return ""
-    return f"{host.lower()}/{path}"
 
 
 def facts_state(facts: SessionFacts) -> dict[str, Any]:
@@ -147,33 +117,43 @@ def not_an_object(value: Any) -> Parsed:
     return unknown(f"json/{type(value).__name__}", text=text_of(value))
 
 
-def context_flags(text: str) -> int:
-    """The flags of a text in the user's place that no person typed."""
-    return META | INJECTED if is_injected(text) else META
-
-
 class OpenCalls:
-    """The tools of calls not answered yet, so that a result can name its tool.
+    """The tools of calls not answered yet, so that a result can name its tool and say whether it is ours.
 
     Holds at most CALLS_OPEN_MAX: calls a crash left open must not pile up in the state.
     """
 
-    __slots__ = ("_tools",)
+    __slots__ = ("_own", "_tools")
 
-    def __init__(self, tools: Mapping[str, str]) -> None:
-        self._tools = dict(tools)
+    def __init__(self, state: Mapping[str, Any]) -> None:
+        self._tools: dict[str, str] = dict(state.get("calls", {}))
+        self._own: dict[str, int] = dict(state.get("own", {}))  # only those of Recollect itself
 
-    def opened(self, call: str, tool: str) -> None:
-        if call:
-            self._tools[call] = tool
-            if len(self._tools) > CALLS_OPEN_MAX:
-                del self._tools[next(iter(self._tools))]
+    def opened(self, call: str, tool: str, given: Any) -> int:
+        """A call was made; `given` is what the tool was given, as the log has it.
+
+        INJECTED when it asks Recollect itself: the echo of a question would be found before its answer.
+        """
+        own = own_answer(tool, given)
+        if not call:
+            return INJECTED if own else 0
+        self._tools[call] = tool
+        if len(self._tools) > CALLS_OPEN_MAX:
+            oldest = next(iter(self._tools))
+            del self._tools[oldest]
+            self._own.pop(oldest, None)
+        self._own.pop(call, None)
+        if own:
+            self._own[call] = own
+        return INJECTED if own else 0
 
     def __contains__(self, call: str) -> bool:
         return call in self._tools
 
-    def answered(self, call: str) -> str:
-        return self._tools.pop(call, "")
+    def answered(self, call: str, text: str = "") -> tuple[str, int]:
+        """The tool that gives this text, and INJECTED when the text is Recollect's own."""
+        own = is_own(self._own.pop(call, 0), text)
+        return self._tools.pop(call, ""), INJECTED if own else 0
 
-    def state(self) -> dict[str, str]:
-        return dict(self._tools)
+    def state(self) -> dict[str, Any]:
+        return {"calls": dict(self._tools), "own": dict(self._own)}
