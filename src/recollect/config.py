@@ -33,6 +33,14 @@ class Config:
     models: Path = field(default_factory=lambda: _models())
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
+    @property
+    def state(self) -> Path:
+        """Where the hooks of this store keep what they need from one event to the next."""
+        import hashlib
+
+        name = hashlib.blake2b(os.fsencode(self.store.absolute()), digest_size=8).hexdigest()
+        return self.cache.absolute() / "hooks" / name
+
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The config file: RECOLLECT_CONFIG, else `config.toml` in the platform's folder."""
@@ -50,7 +58,7 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
     cache = environ.get("RECOLLECT_CACHE") or values.get("cache")
     return Config(
         store=Path(chosen).expanduser() if chosen else _default_store(),
-        host=str(values.get("host") or _host_name()),
+        host=str(values.get("host") or host_name()),
         cache=Path(cache).expanduser() if cache else _default_cache(),
         embedder=str(environ.get("RECOLLECT_EMBEDDER") or values.get("embedder") or "static"),
         embedders=values.get("embedders", {}),
@@ -59,7 +67,8 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
     )
 
 
-def _host_name() -> str:
+def host_name() -> str:
+    """What this machine calls itself."""
     # The same as socket.gethostname(), without importing it.
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "localhost")
 

@@ -184,7 +184,27 @@ class Ingest:
         if data or (held is not None and start > held.cursor.offset):
             taking = _Taking(adapter, segment.source, segment.host, None if restart else held, start, restart)
             whole = segment.source.framing == Framing.DOCUMENT
-            self._take_all(taking, (_whole if whole else batches)(iter([data])))
+            with self._still_there(taking, segment):
+                self._take_all(taking, (_whole if whole else batches)(iter([data])))
+
+    @contextlib.contextmanager
+    def _still_there(self, taking: _Taking, segment: Segment) -> Iterator[None]:
+        """Note how the file looks, if it still holds what was captured: a sweep then need not compare it."""
+        if segment.host != self._host or segment.source.compressed:
+            yield
+            return
+        try:
+            opened = open_source(segment.source.path)
+        except SourceError:
+            yield
+            return
+        with opened:
+            opened.seek(segment.offset)
+            if opened.read(len(segment.data)) == segment.data:
+                seen, end = _seen(opened), segment.offset + len(segment.data)
+                taking.opened = opened
+                taking.seen = seen if seen.size == end else Cursor(size=end, inode=seen.inode)
+            yield
 
     def _place(self, held: Source | None, segment: Segment) -> tuple[int, bytes, bool] | None:
         """Where a segment's news begin, these bytes, and whether they are a new version of the source.

@@ -1,0 +1,38 @@
+"""The commands that stand in agents' settings: our hook, our MCP server, and how to know them again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from recollect.config import Config, host_name
+
+_OURS = re.compile(
+    r"""recollect[/\\]hooks[/\\]entry\.py|\brecollect-hook\b"""
+    r"""|\brecollect(\.exe)?['"]?( --store ('[^']*'|\S+))? mcp\b"""
+)
+
+
+def hook_command(agent: str, config: Config) -> str:
+    """The line of a settings file that runs our hook."""
+    return shlex.join(hook_words(agent, config))
+
+
+def hook_words(agent: str, config: Config) -> list[str]:
+    """The hook of one store. It reads no settings, so that all it needs to know stands here."""
+    entry = str(Path(__file__).with_name("entry.py").resolve())
+    store = str(config.store.absolute())
+    words = [sys.executable, "-I", "-S", entry, agent, store, str(config.state)]
+    return words if config.host == host_name() else [*words, config.host]
+
+
+def mcp_command(config: Config) -> list[str]:
+    """The MCP server of one store."""
+    return [sys.executable, "-m", "recollect", "--store", str(config.store.absolute()), "mcp"]
+
+
+def is_ours(command: str) -> bool:
+    """Whether a line of a settings file runs Recollect's hook or server, of whichever install."""
+    return _OURS.search(command) is not None

@@ -1,0 +1,198 @@
+"""One event of an agent: capture what is new, tell a new conversation what there is to know.
+
+At most one JSON object goes to stdout; nothing ever goes to stderr; a second is the end,
+whatever is under way. What goes wrong is kept for `recollect status`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+
+from recollect.capture import Capture, Refused, roots_of
+from recollect.errors import RecollectError
+from recollect.hooks import state as states
+from recollect.store import locks
+
+TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
+if TYPE_CHECKING:
+    from typing import Any
+
+HARD_STOP_SECONDS = 0.9
+CAPTURE_SECONDS = 0.6
+QUIET_SECONDS = 0.25  # without a byte on stdin: nobody is going to write there
+PAYLOAD_BYTES_MAX = 32 << 20
+EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+
+# A conversation that goes on has been told already.
+_TOLD_AT = ("startup", "clear", "compact")
+
+
+def run(argv: list[str]) -> None:
+    """Handle one event: AGENT STORE STATE [HOST] [what Codex told its `notify`]."""
+    if os.environ.get("RECOLLECT_HOOKS", "").lower() in ("off", "0", "false"):
+        return
+    agent, store, state = argv[:3]
+    _end_in_time(state)
+    host = argv[3] if len(argv) > 3 and not argv[3].startswith("{") else _host()
+    payload = _payload(agent, argv)
+    event = payload.get("hook_event_name")
+    if event not in EVENTS:
+        states.note_trouble(state, f"{agent} told nothing that could be read")
+        return
+    if event == "SessionStart" and payload.get("source", "startup") in _TOLD_AT:
+        _tell(event, _catalog(state, payload))
+    with _Troubles(state, event):
+        _capture(agent, store, state, host, payload, event)
+    if event in ("SessionStart", "SessionEnd"):
+        _settle(store, state, host)
+
+
+def main() -> None:
+    """`recollect-hook AGENT`, for the plugin: finds the store by the settings, as a command does."""
+    try:
+        from recollect.config import load_config
+        from recollect.hooks.command import hook_words
+
+        agent, *rest = sys.argv[1:] or ["claude"]
+        run([*hook_words(agent, load_config())[4:], *rest])
+    except BaseException:
+        pass
+    os._exit(0)
+
+
+def _end_in_time(state: str) -> None:
+    """Leave after a second, even from inside a read that never returns."""
+
+    def leave(*_: object) -> None:
+        states.note_trouble(state, f"stopped after {HARD_STOP_SECONDS} s")
+        os._exit(0)
+
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, leave)
+        signal.setitimer(signal.ITIMER_REAL, HARD_STOP_SECONDS)
+
+
+# -- what was said ---------------------------------------------------------------------------
+
+
+def _payload(agent: str, argv: list[str]) -> dict[str, Any]:
+    if agent == "codex" and len(argv) > 3 and argv[-1].startswith("{"):
+        from recollect.hooks.codex import notified
+        from recollect.places import codex_folder
+
+        return notified(argv[-1], codex_folder(os.path.expanduser("~"), os.environ)) or {}
+    return _read(0)
+
+
+def _read(fd: int) -> dict[str, Any]:
+    """The object on stdin. Not everybody closes it, so it is read until it is whole."""
+    import select
+
+    data = bytearray()
+    while len(data) < PAYLOAD_BYTES_MAX and select.select([fd], [], [], QUIET_SECONDS)[0]:
+        piece = os.read(fd, 1 << 20)
+        data += piece
+        if not piece or data[-64:].rstrip()[-1:] == b"}":
+            try:
+                value = json.loads(data)
+            except (ValueError, RecursionError):
+                if not piece:
+                    break
+            else:
+                return value if isinstance(value, dict) else {}
+    return {}
+
+
+# -- what is done ----------------------------------------------------------------------------
+
+
+def _tell(event: str, text: str) -> None:
+    if text:
+        said = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+        with contextlib.suppress(OSError):  # nobody listens; what was said is captured all the same
+            os.write(1, json.dumps(said).encode("ascii"))
+
+
+def _catalog(state: str, payload: dict[str, Any]) -> str:
+    from recollect.project import project_of
+
+    cwd = payload.get("cwd")
+    return states.read_catalog(state, project_of(cwd)) if isinstance(cwd, str) and cwd else ""
+
+
+def _capture(agent: str, store: str, state: str, host: str, payload: dict[str, Any], event: str) -> None:
+    roots = roots_of(os.path.expanduser("~"), os.environ)
+    capture = Capture(store, state, host, roots, seconds=CAPTURE_SECONDS)
+    try:
+        for key in ("transcript_path", "agent_transcript_path"):
+            path = payload.get(key)
+            if isinstance(path, str) and path:
+                _follow(capture, agent, path, ended=event == "SessionEnd" and key == "transcript_path")
+        capture.rest()
+    finally:
+        capture.close()
+
+
+def _follow(capture: Capture, agent: str, path: str, *, ended: bool) -> None:
+    try:
+        capture.follow(agent, path, ended=ended)
+    except Refused:
+        # A subagent of Claude Code lies in its session's folder, and is taken with it.
+        if os.sep + "subagents" + os.sep not in path:
+            raise
+
+
+def _host() -> str:
+    return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "localhost")
+
+
+class _Troubles:
+    """Keeps what goes wrong inside, and lets nothing out."""
+
+    def __init__(self, state: str, event: str) -> None:
+        self._state, self._event = state, event
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, Refused):
+            what = f"not a transcript of this agent: {str(error)[:500]!r}"
+            states.note_trouble(self._state, f"{self._event}: {what}")
+        elif error is not None:
+            name = "" if isinstance(error, RecollectError) else f"{type(error).__name__}: "
+            states.note_trouble(self._state, f"{self._event}: {name}{str(error)[:500]}")
+        return True
+
+
+def _settle(store: str, state: str, host: str) -> None:
+    """Let a process of its own fold the journal and make catalogs: one at a time, gone when it is done.
+
+    It is given the lock together with the open file, so that no second one is ever started.
+    """
+    if not os.path.exists(store + "-wal") or not hasattr(os, "posix_spawn"):
+        return
+    fd = -1
+    try:
+        fd = os.open(os.path.join(state, "settle"), os.O_RDWR | os.O_CREAT, 0o600)
+        if locks.acquire(fd, locks.WRITER):
+            os.set_inheritable(fd, True)
+            nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+            words = [sys.executable, "-m", "recollect.hooks.settle", store, state, host]
+            os.posix_spawn(sys.executable, words, _environment(), file_actions=nothing, setsid=True)
+    except OSError as error:
+        states.note_trouble(state, f"could not settle: {error}")
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def _environment() -> dict[str, str]:
+    """Our own, without what the agent's shell may have set for other Pythons."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return {**kept, "PYTHONPATH": root, "RECOLLECT_HOOKS": "off"}

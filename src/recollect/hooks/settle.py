@@ -1,0 +1,138 @@
+"""After a conversation: fold the journal, bring the indexes up to date, make the next catalogs ready.
+
+Started by a hook at a conversation's end, or at the next one's start when a client was killed: at low
+priority, and gone when it is done. The surprise: the lock that keeps a second one away was taken by
+the hook, and is held by a descriptor that this process got from it and never touches.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.capture import (
+    Followed,
+    Taken,
+    forget_old,
+    main_of,
+    name_in,
+    read_followed,
+    taken_to,
+    write_followed,
+)
+from recollect.errors import RecollectError
+from recollect.hooks.state import CATALOG_BYTES_MAX, note_trouble, replace_file, write_catalog
+
+if TYPE_CHECKING:
+    from recollect.memory import Memory
+    from recollect.store.base import Session, Source
+
+FOLLOWED_DAYS = 7  # that a transcript nobody writes to is still looked at
+CATALOGS_AT_ONCE = 200
+CATALOG_TOKENS = 600
+
+_DAY_NS = 86_400 * 10**9
+
+
+def main(argv: list[str]) -> int:
+    """Settle one store: its path, the hooks' state folder, what they call this host."""
+    store, state, host = argv
+    with contextlib.suppress(OSError):
+        os.nice(10)
+    from dataclasses import replace
+
+    from recollect.config import load_config
+    from recollect.memory import Memory
+
+    config = replace(load_config(store), cache=Path(state).parents[1], host=host)
+    try:
+        with Memory.open(config=config) as memory:
+            settle(memory)
+    except RecollectError as error:
+        note_trouble(state, f"settling: {error}")
+    return 0
+
+
+def settle(memory: Memory) -> None:
+    """Everything that hooks left to be done."""
+    memory.capture()
+    memory.checkpoint(timeout=5.0)
+    memory.index()
+    refresh_catalogs(memory)
+    follow_stored(memory)
+
+
+def refresh_catalogs(memory: Memory, projects: Iterable[str] | None = None) -> int:
+    """Make the catalogs of these projects, or of those with news, ready for hooks; returns how many."""
+    state = str(memory.config.state)
+    known = _known(state)
+    marks = _marks(memory.sessions())
+    if projects is None:
+        projects = [name for name, mark in marks.items() if known.get(name) != mark][-CATALOGS_AT_ONCE:]
+    made = 0
+    for project in projects:
+        text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text if project in marks else ""
+        fits = len(text.encode("utf-8", "replace")) <= CATALOG_BYTES_MAX
+        write_catalog(state, project, text if fits else "")
+        known[project] = marks.get(project, "")
+        made += 1
+    if made:
+        replace_file(_known_path(state), json.dumps(known))
+    return made
+
+
+def follow_stored(memory: Memory) -> None:
+    """Let hooks go on from where sweeps got to, and forget transcripts that nobody writes to."""
+    state, oldest_ns = str(memory.config.state), time.time_ns() - FOLLOWED_DAYS * _DAY_NS
+    forget_old(state, oldest_ns)
+    for source in memory.sources():
+        if source.host == memory.config.host and not source.superseded and not source.file.compressed:
+            _raise_to(state, source, oldest_ns)
+
+
+def _raise_to(state: str, source: Source, oldest_ns: int) -> None:
+    agent, path, cursor = source.file.agent, source.file.path, source.cursor
+    main = main_of(agent, path)
+    if not main or cursor.waiting or not cursor.terminated or 0 < cursor.mtime_ns < oldest_ns:
+        return
+    session = read_followed(state, main) or Followed(agent, main, ended=True)
+    name = name_in(session, path)
+    taken = taken_to(path, cursor.offset)
+    if taken is None or taken.time_ns < oldest_ns or taken.offset <= session.files.get(name, Taken()).offset:
+        return
+    session.files[name] = taken
+    write_followed(state, session)
+
+
+def _marks(sessions: Iterable[Session]) -> dict[str, str]:
+    """What tells whether a project has something new, for each; the least recent project first."""
+    counts: dict[str, list[int]] = {}
+    for session in sessions:
+        mark = counts.setdefault(session.facts.project, [0, 0, 0])
+        mark[0], mark[1] = mark[0] + 1, mark[1] + session.entries
+        mark[2] = max(mark[2], session.facts.ended_ms)
+    counts.pop("", None)
+    ordered = sorted(counts.items(), key=lambda item: item[1][2])
+    return {name: "-".join(map(str, mark)) for name, mark in ordered}
+
+
+def _known_path(state: str) -> str:
+    return os.path.join(state, "catalogs", "known.json")
+
+
+def _known(state: str) -> dict[str, str]:
+    try:
+        known = json.loads(Path(_known_path(state)).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+"""The state folder: what hooks leave for each other and for `status`. All of it may be deleted.
+
+    sessions/   how far each transcript is in the journal (`recollect.capture`)
+    catalogs/   what the next conversation of a project starts with, ready to be printed
+    trouble     what went wrong last
+    settle      locked while someone puts everything in order
+
+No numpy, no HDF5, no pathlib: this is read inside hooks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+import zlib
+
+from recollect.store.disk import Disk
+
+CATALOG_BYTES_MAX = 9_000  # Codex cuts what is longer than 10,000, and with it our mark
+_NAME_BYTES = 100
+
+
+def catalog_path(state: str, project: str) -> str:
+    """The file of a project's catalog: its name, in characters that every file system takes."""
+    name = project.encode("utf-8", "surrogatepass")
+    short = name[:_NAME_BYTES].hex() + (f"-{zlib.crc32(name):08x}" if len(name) > _NAME_BYTES else "")
+    return os.path.join(state, "catalogs", short + ".md")
+
+
+def read_catalog(state: str, project: str) -> str:
+    """The catalog that is ready for a project, "" for none."""
+    try:
+        with open(catalog_path(state, project), encoding="utf-8") as file:
+            return file.read(CATALOG_BYTES_MAX)
+    except (OSError, ValueError):
+        return ""
+
+
+def write_catalog(state: str, project: str, text: str) -> None:
+    """Replace a project's catalog; an empty one is removed."""
+    path = catalog_path(state, project)
+    if not text:
+        Disk().unlink(path)
+    else:
+        replace_file(path, text)
+
+
+def note_trouble(state: str, what: str) -> None:
+    """Keep what went wrong, for `status`; a disk that is full keeps nothing."""
+    with contextlib.suppress(OSError):
+        now_ms = time.time_ns() // 1_000_000
+        replace_file(os.path.join(state, "trouble"), json.dumps({"time_ms": now_ms, "what": what}))
+
+
+def last_trouble(state: str) -> tuple[int, str]:
+    """When and what went wrong last; (0, "") for nothing."""
+    try:
+        with open(os.path.join(state, "trouble"), "rb") as file:
+            known = json.loads(file.read(1 << 16))
+        return int(known["time_ms"]), str(known["what"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0, ""
+
+
+def replace_file(path: str, text: str) -> None:
+    """Owner-only, and in one step: a reader sees the old text or the new one."""
+    folder, new = os.path.dirname(path), f"{path}.{os.getpid()}.new"
+    if not os.path.isdir(folder):
+        Disk().make_folder(folder)
+    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(fd, text.encode("utf-8", "replace"))
+    finally:
+        os.close(fd)
+    os.replace(new, path)
