@@ -16,14 +16,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from recollect.index.fields import files_of, path_term
+from recollect.index.fields import CHANGING, files_of, path_term
 from recollect.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node, Phrase
 from recollect.records import Entry, Flag, Kind
 from recollect.search import Hit, Request, Search
 from recollect.store.base import Session, StoredEntry
 
 SHELLS = ("bash", "powershell", "shell", "shell_command", "exec_command", "local_shell", "container.exec")
-CHANGING = ("edit", "multiedit", "write", "notebookedit", "apply_patch")
 
 TOUCHES_MAX = 5_000  # calls that name a file, the newest
 CALLS_READ = 120  # shell calls that fit a question

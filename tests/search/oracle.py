@@ -144,7 +144,8 @@ def _thread(tales: Sequence[Tale], tale: Tale) -> frozenset[str]:
 
 def _names(tale: Tale) -> set[str]:
     facts = tale.facts
-    return {facts.id, facts.root, facts.parent, facts.slug} - {""}
+    slug = f"{facts.slug} of {facts.project}" if facts.slug and facts.project else ""
+    return {facts.id, facts.root, facts.parent, slug} - {""}
 
 
 # -- queries ------------------------------------------------------------------------------------

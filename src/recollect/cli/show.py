@@ -20,12 +20,12 @@ from recollect.errors import NotFound
 from recollect.export.objects import entry_object, session_object
 from recollect.records import Entry, Flag, Kind
 from recollect.store.base import Session, StoredEntry, View
+from recollect.surroundings import around
 from recollect.text import ellipsis, many, moment, one_line, printable
 
 Line = list[Part]
 
 _LINE_CELLS = 400  # of one line of a long text
-_AROUND_ROWS = 400  # of all sessions, looked at for an entry's neighbours
 _SUMMARY_CELLS = 160  # of a call on its one line
 _ARGUMENTS = (
     "command", "cmd", "file_path", "notebook_path", "pattern", "query", "path", "url", "skill", "description",
@@ -93,16 +93,12 @@ def _show_around(
     view: View, session: Session, point: StoredEntry, args: argparse.Namespace, screen: Screen
 ) -> int:
     """One entry, whole, and what was said just before and after it in its session."""
-    near = list(view.entry_range(max(point.row - _AROUND_ROWS, 0), point.row + _AROUND_ROWS + 1))
-    kept = [e for e in near if e.session_row == point.session_row and not e.entry.flags & Flag.COPY]
-    kept = [e for e in kept if e.row == point.row or e.entry.kind != Kind.EVENT]
-    at = next(n for n, each in enumerate(kept) if each.row == point.row)
-    before, after = kept[max(at - args.around, 0) : at], kept[at + 1 : at + 1 + args.around]
+    near = around(view, point, args.around, args.around)
     if screen.json:
-        entries = [entry_object(each) for each in (*before, point, *after)]
+        entries = [entry_object(each) for each in near]
         screen.object("show-entry", {"session": session_object(session), "id": point.id, "entries": entries})
         return 0
-    _say([_head(session), *_transcript([*before, point, *after], args, whole=point.row)], screen)
+    _say([_head(session), *_transcript(near, args, whole=point.row)], screen)
     return 0
 
 

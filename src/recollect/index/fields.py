@@ -28,6 +28,7 @@ import orjson
 from recollect.records import Entry, Flag, Kind
 from recollect.store.base import Array
 
+CHANGING = ("edit", "multiedit", "write", "notebookedit", "apply_patch")  # tools that change a file
 BODY_CHARS_MAX = 2_000_000  # of one entry; what lies behind is found by /regex/ only
 PATHS_MAX = 200  # of one tool call
 TERM_CHARS_MAX = 100

@@ -1,0 +1,28 @@
+"""`catalog`: exactly what a new conversation would be told of a project."""
+
+from __future__ import annotations
+
+import argparse
+
+from recollect.cli.opening import open_memory
+from recollect.cli.screen import Screen
+from recollect.text import one_line
+
+
+def catalog(args: argparse.Namespace, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        made = memory.catalog(args.project, budget_tokens=args.budget_tokens)
+    if screen.json:
+        screen.object("catalog", {
+            "project": made.project, "tokens": made.tokens, "as_of_ms": made.as_of_ms,
+            "trimmed": list(made.trimmed), "sections": {k: list(v) for k, v in made.sections.items()},
+            "text": made.text,
+        })  # fmt: skip
+        return 0
+    if made.text:
+        screen.line(made.text)
+    elif made.trimmed:
+        screen.note(f"not even the overview fits into {args.budget_tokens} tokens; nothing would be shown")
+    else:
+        screen.note(f"nothing is known of project {one_line(made.project, 60)!r}; nothing would be shown")
+    return 0

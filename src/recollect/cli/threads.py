@@ -1,0 +1,63 @@
+"""`threads`: sessions that continue one another as one line each, the most recently active first."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from recollect.cli.ids import short_ids
+from recollect.cli.opening import open_memory
+from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.text import age, many, one_line
+from recollect.threads import Thread
+
+
+def threads(args: argparse.Namespace, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        found = memory.threads(args.project)
+        names = short_ids(session.facts.id for session in memory.sessions())
+    listed = found[: args.limit or None]
+    if screen.json:
+        screen.object("threads", {
+            "total": len(found), "threads": [thread_object(each, names[each.id]) for each in listed],
+        })  # fmt: skip
+        return 0
+    if listed:
+        _print(listed, names, screen)
+    if not found:
+        screen.note("no threads fit")
+    if len(listed) < len(found):
+        screen.note(f"{len(listed):,} of {many(len(found), 'thread')}; --limit 0 lists all")
+    return 0
+
+
+def thread_object(thread: Thread, short: str) -> dict[str, Any]:
+    """A thread as JSON has it: its sessions by id, in time order."""
+    return {
+        "id": thread.id, "short": short, "title": thread.title, "project": thread.project,
+        "branch": thread.branch, "agents": list(thread.agents),
+        "sessions": [session.facts.id for session in thread.sessions], "subagents": thread.subagents,
+        "entries": thread.entries, "started_ms": thread.started_ms, "ended_ms": thread.ended_ms,
+    }  # fmt: skip
+
+
+def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    columns = [
+        Column("thread"), Column("agents"), Column("project", width=28), Column("when", right=True),
+        Column("sessions", right=True), Column("entries", right=True), Column("title", flexible=True),
+    ]  # fmt: skip
+    screen.table(columns, [_row(each, names[each.id], now_ms) for each in listed])
+
+
+def _row(thread: Thread, name: str, now_ms: int) -> list[Part]:
+    return [
+        Styled(name, "cyan"),
+        one_line(", ".join(thread.agents), 16),
+        one_line("/".join(thread.project.split("/")[-2:]), 28),
+        Styled(age(thread.ended_ms, now_ms=now_ms), "dim"),
+        f"{len(thread.sessions):,}" + (f" +{thread.subagents:,}" if thread.subagents else ""),
+        f"{thread.entries:,}",
+        one_line(thread.title, 72),
+    ]
