@@ -19,30 +19,35 @@ SOURCE = Path(recollect.__file__).parent
 
 # From the top down. A module or package belongs to the layer that names it.
 LAYERS: dict[str, tuple[str, ...]] = {
-    "faces": ("cli", "testing", "__main__"),
+    "faces": ("cli", "hooks", "mcp", "setup", "testing", "__main__"),
     "surface": ("",),  # the package itself: what `import recollect` offers
     "facade": ("memory", "config"),
-    "output": ("export",),
-    "insight": ("usage", "history"),
+    "output": ("export", "catalog", "excerpt", "recall"),
+    "insight": ("usage", "history", "recent", "remarks", "surroundings", "threads"),
     "search": ("search", "query", "index"),
-    "intake": ("ingest", "bulk", "reparse", "discover", "project", "reader", "retention"),
+    "intake": (
+        "ingest",
+        "bulk",
+        "capture",
+        "reparse",
+        "discover",
+        "project",
+        "reader",
+        "retention",
+        "watch",
+    ),
     "edges": ("adapters", "store"),
-    "values": ("records", "errors", "text"),
+    "values": ("records", "errors", "fence", "places", "segments", "text"),
 }
 
 STRANGERS = frozenset({"adapters", "store"})  # neither imports the other
 
-# What a hook or an append needs: neither numpy nor HDF5, which cost half a second to import.
-LIGHT = (
-    "recollect",
-    "recollect.errors",
-    "recollect.records",
-    "recollect.text",
-    "recollect.store.disk",
-    "recollect.store.journal",
-    "recollect.store.locks",
-    "recollect.store.pager",
-)
+# What an append needs: neither numpy nor HDF5, which cost half a second to import.
+LIGHT = ("recollect.records", "recollect.text", "recollect.store.pager")
+
+# What a hook needs, at every event of an agent: milliseconds count. A hook runs without site-packages.
+HOOK = ("recollect.hooks.run", "recollect.hooks.codex", "recollect.capture", "recollect.project")
+HEAVY = {"dataclasses", "hashlib", "inspect", "pathlib", "subprocess", "tempfile", "typing"}
 
 
 def modules() -> dict[str, Path]:
@@ -151,6 +156,16 @@ def test_appending_needs_neither_numpy_nor_hdf5(module: str) -> None:
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}; {program}"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
+    assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("module", HOOK)
+def test_a_hook_imports_next_to_nothing(module: str) -> None:
+    program = f"import sys; sys.path.insert(0, {str(SOURCE.parent)!r}); before = set(sys.modules); "
+    program += f"import {module}; print(*sorted({HEAVY!r} & (set(sys.modules) - before)))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == ""
 
 

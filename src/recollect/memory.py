@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
-from recollect.errors import NotFound, StoreBusy, StoreCorrupt, StoreWriteFailed, UsageError
+from recollect.errors import NotFound, RecollectError, StoreBusy, StoreCorrupt, StoreWriteFailed, UsageError
 from recollect.records import Role
 from recollect.store.base import Session, Source, StoredEntry, StoreInfo, View, source_bytes
 from recollect.store.hdf5 import Hdf5Store
@@ -28,14 +28,17 @@ from recollect.store.journal import journal_path
 if TYPE_CHECKING:
     import datetime
 
+    from recollect.catalog import Catalog
     from recollect.history import Command, Fix, Touch
     from recollect.index.keep import Indexes
     from recollect.index.keep import Progress as IndexProgress
     from recollect.ingest import Progress, Report
+    from recollect.recall import Reading, Recall
     from recollect.records import Segment
     from recollect.reparse import ReparseReport
     from recollect.search import Fresh, Results
     from recollect.store.check import Finding
+    from recollect.threads import Thread
     from recollect.usage import UsageReport
 
 # What only some verbs need is imported by them: an agent asks one question per process,
@@ -105,6 +108,13 @@ class Memory:
     def append(self, segment: Segment) -> int:
         """Make bytes of a source durable without parsing them; returns their number in the journal."""
         return self._store.append(segment)
+
+    def capture(self) -> int:
+        """Append what followed transcripts gained since their agent's last hook; returns how many bytes.
+
+        Costs a look at each file. What cannot be taken now is taken the next time.
+        """
+        return capture_followed(self.config)
 
     def checkpoint(self, *, timeout: float = 60.0) -> Report:
         """Fold the journal into the store; afterwards there is one file."""
@@ -201,6 +211,52 @@ class Memory:
         return self.indexes.search(
             request, waiting=waiting, seconds=CATCH_UP_SECONDS if seconds is None else seconds
         )
+
+    def recall(
+        self, terms: Iterable[str], question: str = "", *, budget_tokens: int = 8_000, project: str = "",
+        strict_project: str = "",
+    ) -> Recall:  # fmt: skip
+        """What earlier conversations have on some words and a question: cited excerpts, within a budget.
+
+        `project` is preferred, `strict_project` is all that is looked at.
+        """
+        from recollect.recall import recall
+
+        waiting = self._fold_if_free()
+        with self.indexes.asking(meaning=True, waiting=waiting) as search:
+            return recall(
+                search, list(terms), question, budget_tokens=budget_tokens, project=project,
+                strict_project=strict_project,
+            )  # fmt: skip
+
+    def read(
+        self, id_: str, *, before: int = 3, after: int = 3, whole: bool = False, budget_tokens: int = 4_000,
+        offset: int = 0,
+    ) -> Reading:  # fmt: skip
+        """An entry and what was said around it, or all of its text, page by page."""
+        from recollect.recall import reading
+
+        with self.view() as view:
+            return reading(
+                view, id_, before=before, after=after, whole=whole, budget_tokens=budget_tokens, offset=offset
+            )
+
+    def threads(self, project: str = "") -> list[Thread]:
+        """Conversations with everything that continued them, the latest first."""
+        from recollect.threads import threads
+
+        return threads(self.sessions(), project)
+
+    def catalog(self, project: str = "", *, budget_tokens: int = 600) -> Catalog:
+        """What a new conversation in a project is told, by default in that of the current folder."""
+        import time
+
+        from recollect.catalog import catalog
+        from recollect.project import project_of
+
+        now_ms = time.time_ns() // 1_000_000
+        with self.view() as view:
+            return catalog(view, project or project_of(os.getcwd()), budget_tokens=budget_tokens, now_ms=now_ms)
 
     def blame(self, path: str, limit: int = 20) -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it."""
@@ -367,6 +423,23 @@ class RepairReport:
     lost_lines: int
     lost: list[str]
     moved_to: Path
+
+
+def capture_followed(config: Config) -> int:
+    """What `Memory.capture` does, also where there is no store yet."""
+    from recollect.capture import SESSIONS, Capture, roots_of
+
+    state = str(config.state)
+    if not os.path.isdir(os.path.join(state, SESSIONS)):
+        return 0
+    roots = roots_of(str(Path.home()), os.environ)
+    capture = Capture(str(config.store.absolute()), state, config.host, roots)
+    try:
+        with contextlib.suppress(RecollectError, OSError):
+            capture.rest()
+    finally:
+        capture.close()
+    return capture.bytes
 
 
 def _verified(store: Hdf5Store) -> None:

@@ -212,15 +212,20 @@ class TestDocuments:
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "how": ["pytest"], "fix": ["1 failed"], "show": ["a1b2"], "tail": ["a1b2"], "sessions": ["--all"],
-            "usage": [], "status": [], "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"],
+            "usage": [], "status": [], "init": ["--dry-run", "--agent", "claude"],
+            "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
+            "recall": ["token"], "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"],
             "inspect": [tmp_path / "memory.h5"], "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [],
             "reparse": [], "compact": [], "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"],
             "completion": ["bash"], "embedder": [],
         }  # fmt: skip
-        assert ["start", *calls] == COMMANDS  # start answers as ingest does
+        # start answers as ingest does, and mcp speaks a protocol of its own
+        assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
+        objects.append(filled("hook", "install", "--agent", "claude", "--json").json)
+        objects.append(filled("hook", "remove", "--agent", "claude", "--json").json)
         objects.append(filled("embedder", "estimate", "--json").json)
         objects.append(filled("show", objects[1]["hits"][0]["id"], "--json").json)
         for name, field in (("search", "hits"), ("blame", "sessions"), ("how", "commands"), ("fix", "found")):

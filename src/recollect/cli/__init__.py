@@ -5,7 +5,7 @@
     2    the command's words are off           6    another process is writing
     3    no such session, or several           7    the disk refused a write
     8    some source could not be read         70   a bug in Recollect
-    9    an embedder gave no vectors
+    9    an embedder gave no vectors           10   an agent's settings are left as they were
     130  stopped by Ctrl-C                     141  whoever read our output went away
 
 stdout carries data only; progress, notes and errors go to stderr. With --json stdout

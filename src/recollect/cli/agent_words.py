@@ -1,0 +1,139 @@
+"""The words of the commands that work with the agents: set up, capture, remember, answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recollect.cli.words import Parser, add_command, count, limit
+
+# By the names of `recollect.setup.agents`, which a test compares.
+AGENTS = ("claude", "codex")
+HOOK_ACTIONS = ("install", "remove", "status")
+
+
+def _init(commands: Any) -> None:
+    command = add_command(
+        commands, "init", "set everything up: past logs, hooks, the MCP server",
+        "One pass that can be repeated: takes in the past logs of the agents on this machine, then "
+        "offers to put the hook and the MCP server into each agent's settings, showing the exact change "
+        "first. From then on every conversation is captured as it happens, and each new one knows what "
+        "went before. --remove takes out exactly what was put in and keeps the store.",
+        ("recollect init", "recollect init --dry-run", "recollect init --remove --yes"),
+    )  # fmt: skip
+    command.add_argument("--yes", action="store_true", help="make the changes without asking")
+    command.add_argument("--dry-run", action="store_true", help="show every change, make none")
+    command.add_argument("--remove", action="store_true", help="take out what was put in; the store stays")
+    _agents(command)
+    command.add_argument("--no-hooks", action="store_true", help="leave the hooks out")
+    command.add_argument("--no-mcp", action="store_true", help="leave the MCP server out")
+    command.add_argument("--no-ingest", action="store_true", help="do not take in past logs now")
+
+
+def _hook(commands: Any) -> None:
+    command = add_command(
+        commands, "hook", "install, remove or look at the hooks alone",
+        "A hook appends what is new in a conversation to the store's journal at each of its events, in "
+        "milliseconds, and never stops the agent. `status` says where it is installed, what it captured "
+        "last and what went wrong last.",
+        ("recollect hook status", "recollect hook install --agent claude", "recollect hook remove --project"),
+    )  # fmt: skip
+    command.add_argument("action", choices=HOOK_ACTIONS, metavar="ACTION", help=", ".join(HOOK_ACTIONS))
+    _agents(command)
+    command.add_argument(
+        "--project", action="store_true", help="in the settings of the current folder, not in your own"
+    )
+
+
+def _agents(command: Parser) -> None:
+    command.add_argument(
+        "--agent", action="append", choices=AGENTS, metavar="AGENT",
+        help=f"only this agent, may be repeated: {', '.join(AGENTS)} (default: those on this machine)",
+    )  # fmt: skip
+
+
+def _watch(commands: Any) -> None:
+    command = add_command(
+        commands, "watch", "follow all agents' logs and keep everything fresh",
+        "For agents without hooks, or as a safety net: takes in what is new the moment it is written, "
+        "folds the journal and keeps the indexes up to date, until Ctrl-C. --install writes a service "
+        "for systemd or launchd that does this in the background, and says how to start it.",
+        ("recollect watch", "recollect watch --once", "recollect watch --install"),
+    )  # fmt: skip
+    command.add_argument("--once", action="store_true", help="one round, then leave: for cron")
+    command.add_argument("--poll", action="store_true", help="look at the files instead of being notified")
+    command.add_argument(
+        "--interval", type=count, default=5, metavar="SECONDS", help="between looks when polling (default: 5)"
+    )
+    action = command.add_mutually_exclusive_group()
+    action.add_argument("--install", action="store_true", help="write a user service for this")
+    action.add_argument("--remove", action="store_true", help="take that service out")
+
+
+def _mcp(commands: Any) -> None:
+    command = add_command(
+        commands, "mcp", "answer an agent's questions: the MCP server",
+        "Speaks the Model Context Protocol on stdin and stdout; agents start it themselves after "
+        "`recollect init`. docs/mcp.md has the tools.",
+        ("recollect mcp", "recollect mcp --http --port 8977"),
+    )  # fmt: skip
+    command.add_argument(
+        "--http", action="store_true", help="streamable HTTP on 127.0.0.1, with a token, instead of stdin"
+    )
+    command.add_argument(
+        "--port", type=count, default=0, metavar="N", help="with --http (default: a free one)"
+    )
+    command.add_argument(
+        "--token-file", metavar="FILE", help="where the token is kept (default: beside the indexes)"
+    )
+
+
+def _catalog(commands: Any) -> None:
+    command = add_command(
+        commands, "catalog", "what a new conversation is told about a project",
+        "Exactly the text that the hook gives to a conversation when it starts: recent threads, "
+        "decisions, files, open ends. Made from the store alone.",
+        ("recollect catalog", "recollect catalog --project example.com/ada/harbor --budget-tokens 1200"),
+    )  # fmt: skip
+    command.add_argument(
+        "--project", default="", metavar="P", help="a project's name (default: that of the current folder)"
+    )
+    _budget(command, 600)
+
+
+def _threads(commands: Any) -> None:
+    command = add_command(
+        commands, "threads", "conversations with everything that continued them",
+        "A thread is a session with those that resumed it, were forked from it or went on after a "
+        "compaction; the most recently active first.",
+        ("recollect threads", "recollect threads --project harbor"),
+    )  # fmt: skip
+    command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
+    limit(command, 20, "threads")
+
+
+def _recall(commands: Any) -> None:
+    command = add_command(
+        commands, "recall", "a wall of excerpts on a question, within a budget of tokens",
+        "What a model should read before it answers: the most relevant exchanges of earlier "
+        "conversations, each with its source, cut to the budget by relevance. `search` finds single "
+        "entries; this stitches them together.",
+        ("recollect recall 'why were users logged out'",
+         "recollect recall 'how do we deploy' --term staging --term rollback --budget-tokens 4000"),
+    )  # fmt: skip
+    command.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
+    command.add_argument(
+        "--term", action="append", default=[], metavar="T", help="a word that matters; may be repeated"
+    )
+    _budget(command, 8_000)
+    command.add_argument("--project", default="", metavar="P", help="prefer projects whose name contains P")
+    command.add_argument("--strict", action="store_true", help="look at nothing but that project")
+
+
+def _budget(command: Parser, default: int) -> None:
+    command.add_argument(
+        "--budget-tokens", type=count, default=default, metavar="N",
+        help=f"at most about N tokens of a model's context (default: {default:,})",
+    )  # fmt: skip
+
+
+AGENT_COMMANDS = (_init, _hook, _watch, _mcp, _catalog, _threads, _recall)

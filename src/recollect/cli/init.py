@@ -1,0 +1,201 @@
+"""`init`: the guided pass. Finds the agents, takes in their past, offers to put Recollect into each.
+
+Every change is shown before it is made, and nothing of it happens without a yes: from a
+person at a terminal, or by --yes. Done twice, the second time finds nothing to change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recollect.adapters import ADAPTERS
+from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
+from recollect.cli.ingest import ingest
+from recollect.cli.opening import open_memory
+from recollect.cli.screen import Screen, Styled, is_terminal
+from recollect.config import Config, load_config
+from recollect.errors import RecollectError, UsageError
+from recollect.setup.change import Agent, Change, carry_out
+from recollect.text import one_line
+
+_COLORS = {"+": "green", "-": "red", "@": "dim"}
+
+
+def init(args: argparse.Namespace, screen: Screen) -> int:
+    """Exit code: the first failure's; an agent that fails does not stop the others."""
+    config = load_config(args.store)
+    offers = [_offer(agent, args) for agent in chosen_agents(args, config)]
+    _print_found(offers, screen)
+    _may_go_on(offers, args, screen)
+    code, swept = _sweep(args, screen)
+    if code == 130:
+        return code
+    for offer in offers:
+        _settle(offer, args, screen)
+    catalogs = _catalogs(config, args)
+    if screen.json:
+        screen.object("init", {
+            "dry_run": args.dry_run, "remove": args.remove, "store": str(config.store),
+            "agents": [offer.told for offer in offers], "ingest": swept, "catalogs": catalogs,
+        })  # fmt: skip
+    elif not args.dry_run:
+        _print_next(offers, args, screen)
+    return report_failures([offer.error for offer in offers if offer.error], screen) or code
+
+
+@dataclass(slots=True)
+class _Offer:
+    """What is to be done with one agent, and what became of it."""
+
+    agent: Agent
+    told: dict[str, Any]
+    changes: list[Change]
+    error: RecollectError | None = None
+
+    def refuse(self, error: RecollectError) -> None:
+        self.changes, self.error = [], error
+        failed(self.told, error)
+
+
+def _offer(agent: Agent, args: argparse.Namespace) -> _Offer:
+    told = {**agent_object(agent), "version": agent.version(), "changes": [], "problems": []}
+    offer = _Offer(agent, told, [])
+    try:
+        offer.changes = _plan(agent, args)
+    except RecollectError as error:
+        offer.refuse(error)
+    offer.told["changes"] = [
+        {"path": str(change.path), "diff": change.diff()} for change in offer.changes
+    ]  # fmt: skip
+    return offer
+
+
+def _plan(agent: Agent, args: argparse.Namespace) -> list[Change]:
+    if args.remove:
+        return agent.removal(project=False)
+    return agent.changes(hooks=not args.no_hooks, mcp=not args.no_mcp, project=False)
+
+
+def _may_go_on(offers: list[_Offer], args: argparse.Namespace, screen: Screen) -> None:
+    """Where no one can say yes, show what would be done, and stop before anything is."""
+    if args.yes or args.dry_run or not any(offer.changes for offer in offers):
+        return
+    if screen.is_terminal and is_terminal(sys.stdin):
+        return
+    for offer in offers:
+        _print_changes(offer, screen)
+    raise UsageError(
+        "nothing was changed: there is no terminal to ask on",
+        hint="look with --dry-run, then run it again with --yes",
+    )
+
+
+def _settle(offer: _Offer, args: argparse.Namespace, screen: Screen) -> None:
+    """Show, ask and do what is to be done with one agent."""
+    _print_changes(offer, screen)
+    if args.dry_run or offer.error:
+        return
+    if offer.changes and not args.yes and not _agreed(offer.agent, remove=args.remove):
+        screen.line(Styled(offer.agent.title, "bold"), ": left as it is")
+        return
+    try:
+        # Read once more: minutes may have passed since the plan was made.
+        done = carry_out(lambda: _plan(offer.agent, args))
+        offer.told["changed"] = [done_object(change, backup) for change, backup in done]
+        offer.told["problems"] = list(offer.agent.state().problems)
+    except RecollectError as error:
+        offer.refuse(error)
+    if not screen.json:
+        print_done(offer.told, screen)
+        for problem in offer.told["problems"]:
+            screen.line("  ", Styled("to do", "bold yellow"), one_line(f": {problem}"))
+
+
+def _agreed(agent: Agent, *, remove: bool) -> bool:
+    asked = f"Take Recollect out of {agent.title}?" if remove else f"Put this into {agent.title}'s settings?"
+    try:
+        return input(f"{asked} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+# -- the past ------------------------------------------------------------------------------
+
+
+class _Kept(Screen):
+    """Keeps the object of a command that is a part of another one."""
+
+    fields: Mapping[str, Any] | None = None
+
+    def object(self, command: str, fields: Mapping[str, Any]) -> None:
+        self._begun = True
+        self.fields = fields
+
+
+def _sweep(args: argparse.Namespace, screen: Screen) -> tuple[int, Mapping[str, Any] | None]:
+    """Take in what the agents' logs hold; with the exit code and the object of `ingest`."""
+    args.paths, args.no_index = _roots(args.agent or ()), False
+    if args.remove or args.no_ingest or (args.agent and not args.paths):
+        return 0, None
+    if not screen.json:
+        return ingest(args, screen), None
+    kept = _Kept(json=True, color=False, quiet=screen.quiet)
+    code = ingest(args, kept)
+    if code == 130 and kept.fields is not None:
+        screen.object("error", kept.fields)
+    return code, kept.fields
+
+
+def _roots(names: list[str] | tuple[()]) -> list[str]:
+    """Where the logs of the agents that were named are; nowhere in particular if none was."""
+    roots = [
+        Path(root) for adapter in ADAPTERS if adapter.name in names
+        for root in adapter.roots(Path.home(), os.environ)
+    ]  # fmt: skip
+    return [str(root) for root in roots if root.is_dir()]
+
+
+def _catalogs(config: Config, args: argparse.Namespace) -> int | None:
+    """Make ready what the next conversation of each project is told; hooks go on from where this got to."""
+    if args.dry_run or args.remove or args.no_hooks or not config.store.exists():
+        return None
+    from recollect.hooks.settle import follow_stored, refresh_catalogs
+
+    with open_memory(args) as memory:
+        made = refresh_catalogs(memory)
+        follow_stored(memory)
+    return made
+
+
+# -- what is told --------------------------------------------------------------------------
+
+
+def _print_found(offers: list[_Offer], screen: Screen) -> None:
+    if not screen.json:
+        names = [f"{offer.agent.title} {offer.told['version']}".strip() for offer in offers]
+        screen.line(Styled("Found", "bold"), one_line(f": {', '.join(names)}"))
+
+
+def _print_changes(offer: _Offer, screen: Screen) -> None:
+    if screen.json:
+        return
+    for change in offer.told["changes"]:
+        for line in change["diff"].splitlines():
+            screen.line(Styled(line, _COLORS.get(line[:1], "")))
+
+
+def _print_next(offers: list[_Offer], args: argparse.Namespace, screen: Screen) -> None:
+    if args.remove:
+        screen.note("what was captured stays in the store; `recollect init` puts everything back")
+        return
+    if not any(offer.told["changed"] for offer in offers):
+        return
+    screen.note("from the next conversation on: it is captured as it happens, begins with a short catalog of")
+    screen.note('what is known (`recollect catalog`), and can ask for more: say "search your memory for ..."')
+    screen.note("look: recollect hook status | undo: recollect init --remove")

@@ -1,0 +1,29 @@
+"""Every agent that Recollect can be put into, on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from recollect.config import Config
+from recollect.errors import NotFound
+from recollect.setup.change import Agent
+from recollect.setup.claude import Claude
+from recollect.setup.codex import Codex
+
+
+def agents(config: Config, *, home: Path, environ: Mapping[str, str], folder: Path) -> list[Agent]:
+    """All of them, here or not. `folder`: where a project's own settings are looked for."""
+    return [Claude(config, home, environ, folder), Codex(config, home, environ, folder)]
+
+
+def chosen(known: Sequence[Agent], names: Sequence[str]) -> list[Agent]:
+    """The agents of those names; without names, those that are on this machine."""
+    if names:
+        return [agent for agent in known if agent.name in names]
+    found = [agent for agent in known if agent.found()]
+    if not found:
+        titles = " nor ".join(agent.title for agent in known)
+        hint = f"start one once, or name it: --agent {known[0].name}"
+        raise NotFound(f"neither {titles} was found on this machine", hint=hint)
+    return found
