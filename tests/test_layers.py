@@ -37,7 +37,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "watch",
     ),
     "edges": ("adapters", "store"),
-    "values": ("records", "errors", "fence", "places", "segments", "text"),
+    "values": ("records", "errors", "fence", "light", "places", "segments", "text"),
 }
 
 STRANGERS = frozenset({"adapters", "store"})  # neither imports the other
@@ -47,7 +47,10 @@ LIGHT = ("recollect.records", "recollect.text", "recollect.store.pager")
 
 # What a hook needs, at every event of an agent: milliseconds count. A hook runs without site-packages.
 HOOK = ("recollect.hooks.run", "recollect.hooks.codex", "recollect.capture", "recollect.project")
-HEAVY = {"dataclasses", "hashlib", "inspect", "pathlib", "subprocess", "tempfile", "typing"}
+HEAVY = {
+    "collections", "contextlib", "dataclasses", "enum", "functools", "hashlib", "inspect", "json",
+    "pathlib", "re", "signal", "subprocess", "tempfile", "typing",
+}  # fmt: skip
 
 
 def modules() -> dict[str, Path]:

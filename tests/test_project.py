@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from recollect import project
 from recollect.project import project_of
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> None:
-    project_of.cache_clear()
+    project._known.clear()
 
 
 def _repository(folder: Path, url: str = "", name: str = "demo") -> Path:
@@ -93,7 +94,7 @@ def test_a_submodule_is_a_project_of_its_own(tmp_path: Path) -> None:
     (main / "part" / ".git").write_text("gitdir: ../.git/modules/part\n")
     assert project_of(str(main / "part")) == "github.com/owner/part"
     (module / "config").unlink()
-    project_of.cache_clear()
+    project._known.clear()
     assert project_of(str(main / "part")) == "part"
 
 

@@ -10,14 +10,13 @@ No numpy, no HDF5, no dataclasses, no pathlib: this runs inside hooks.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import stat
 import time
 import zlib
 
 from recollect import places
+from recollect.light import dumps, loads, suppress
 from recollect.segments import pack_segment
 from recollect.store.disk import Disk, read_bytes_at
 from recollect.store.journal import Journal
@@ -110,7 +109,7 @@ class Capture:
         """Take what is new in every session that is followed."""
         for session in followed(self._state):
             if not session.ended or _grew(session):
-                with contextlib.suppress(Refused):
+                with suppress(Refused):
                     self.follow(session.agent, session.path, ended=session.ended)
 
     def _look(self, session: Followed, name: str, path: str) -> None:
@@ -197,7 +196,7 @@ def write_followed(state: str, session: Followed) -> None:
     path = _file_of(state, session.path)
     new = f"{path}.{os.getpid()}.new"
     files = {name: taken.packed() for name, taken in session.files.items()}
-    text = json.dumps([session.agent, session.path, session.ended, files]).encode("ascii")
+    text = dumps([session.agent, session.path, session.ended, files]).encode("ascii")
     if not os.path.isdir(os.path.dirname(path)):
         Disk().make_folder(os.path.dirname(path))
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -211,7 +210,7 @@ def write_followed(state: str, session: Followed) -> None:
 def forget_old(state: str, before_ns: int) -> None:
     """Follow no longer what was last heard of before a moment."""
     folder = os.path.join(state, SESSIONS)
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         for entry in os.scandir(folder):
             if entry.stat(follow_symlinks=False).st_mtime_ns < before_ns:
                 os.unlink(entry.path)
@@ -253,7 +252,7 @@ def _file_of(state: str, path: str) -> str:
 def _read(path: str) -> Followed | None:
     try:
         with open(path, "rb") as file:
-            agent, transcript, ended, files = json.loads(file.read())
+            agent, transcript, ended, files = loads(file.read())
         taken = {name: Taken(*each) for name, each in files.items()}
         return Followed(agent, transcript, taken, ended=ended)
     except (OSError, ValueError, TypeError, AttributeError):

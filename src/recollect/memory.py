@@ -256,7 +256,8 @@ class Memory:
 
         now_ms = time.time_ns() // 1_000_000
         with self.view() as view:
-            return catalog(view, project or project_of(os.getcwd()), budget_tokens=budget_tokens, now_ms=now_ms)
+            project = project or project_of(os.getcwd())
+            return catalog(view, project, budget_tokens=budget_tokens, now_ms=now_ms)
 
     def blame(self, path: str, limit: int = 20) -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it."""

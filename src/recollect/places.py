@@ -6,8 +6,6 @@ stores and journals; `records.Role` and `records.Framing` give them their names.
 
 from __future__ import annotations
 
-import re
-
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,13 +15,17 @@ LINES, DOCUMENT = 1, 2
 
 Place = tuple[int, int, str, str]  # role, framing, session, parent session
 
-_UUID_FORM = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-_UUID = re.compile(_UUID_FORM)
-_ROLLOUT = re.compile(rf"rollout-.*?({_UUID_FORM})?(?:_[^.]*)?\.(jsonl|jsonl\.zst|json)")
+_HEX = frozenset("0123456789abcdefABCDEF")
+_DASHES = (8, 13, 18, 23)
+_UUID_CHARS = 36
 
 
 def is_uuid(value: str) -> bool:
-    return _UUID.fullmatch(value) is not None
+    """Whether a text has the form of a UUID. By hand: a hook has no time to import `re`."""
+    if len(value) != _UUID_CHARS or any(value[at] != "-" for at in _DASHES):
+        return False
+    digits = value.replace("-", "")
+    return len(digits) == _UUID_CHARS - len(_DASHES) and _HEX.issuperset(digits)
 
 
 def claude_folder(home: str, environ: Mapping[str, str]) -> str:
@@ -55,10 +57,18 @@ def claude_place(parts: Sequence[str]) -> Place | None:
 
 def codex_place(name: str) -> Place | None:
     """What a rollout of Codex is, from its name; a compressed one is the same source as the plain one."""
-    found = _ROLLOUT.fullmatch(name)
-    if not found:
+    stem = name
+    for ending in (".jsonl.zst", ".jsonl", ".json"):
+        stem = name.removesuffix(ending)
+        if stem != name:
+            break
+    if stem == name or not name.startswith("rollout-"):
         return None
-    return MAIN, DOCUMENT if found[2] == "json" else LINES, found[1] or "", ""
+    # Behind the thread's id there may be that of a rollout of its own, after a thread went back.
+    ends = [at for at, each in enumerate(stem) if each == "_" and "." not in stem[at:]] + [len(stem)]
+    ids = [stem[end - _UUID_CHARS : end] for end in ends if end >= _UUID_CHARS]
+    session = next(filter(is_uuid, ids), "")
+    return MAIN, DOCUMENT if ending == ".json" else LINES, session, ""
 
 
 def remote_name(url: str) -> str:

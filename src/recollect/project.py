@@ -2,31 +2,34 @@
 
 Two clones, a worktree and a renamed folder of one repository are one project. Read from
 git's own files; no git is run, and a folder that is gone falls back to its name. A hook asks
-this at the start of a conversation, so there is no pathlib and no configparser here.
+this at the start of a conversation, so there is no pathlib, no configparser and no `re` here.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from functools import lru_cache
 
 from recollect.places import remote_name
 
 _CONFIG_BYTES_MAX = 1 << 20
-_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
-_URL = re.compile(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
+_KNOWN_MAX = 4096
+_known: dict[str, str] = {}
 
 
-@lru_cache(maxsize=4096)
 def project_of(cwd: str) -> str:
     """`host/owner/name` of the origin remote, else the repository's or folder's name."""
-    if not cwd:
-        return ""
+    if cwd not in _known:
+        if len(_known) >= _KNOWN_MAX:
+            _known.clear()
+        _known[cwd] = _project_of(cwd) if cwd else ""
+    return _known[cwd]
+
+
+def _project_of(cwd: str) -> str:
     # Of another system's path, or part of one, nothing here can tell where it leads.
     repository = _repository(cwd) if os.path.isabs(cwd) else ""
     if not repository:
-        return re.split(r"[/\\]" if "\\" in cwd else "/", cwd.rstrip("/\\"))[-1]
+        return cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
     return remote_name(_origin(repository)) or _folder_name(repository)
 
 
@@ -41,7 +44,9 @@ def _repository(folder: str) -> str:
                 target = _read(dot_git).removeprefix("gitdir:").strip()
                 git = os.path.realpath(os.path.join(folder, target))
                 common = os.path.join(git, "commondir")
-                return os.path.realpath(os.path.join(git, _read(common).strip())) if os.path.isfile(common) else git
+                if not os.path.isfile(common):
+                    return git
+                return os.path.realpath(os.path.join(git, _read(common).strip()))
         except (OSError, ValueError):  # unreadable, not a path at all
             return ""
         above = os.path.dirname(folder)
@@ -56,14 +61,15 @@ def _origin(repository: str) -> str:
         lines = _read(os.path.join(repository, "config")).splitlines()
     except OSError:
         return ""
-    inside, url = False, ""
-    for line in lines:
-        section = _SECTION.match(line)
-        if section:
-            inside = section[1].lower() == "remote" and section[2] == "origin"
-        elif inside and not url and (found := _URL.match(line)):
-            url = found[1].strip().strip('"')
-    return url
+    inside = False
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section, _, name = line[1:].partition("]")[0].partition('"')
+            inside = section.strip().lower() == "remote" and name.rstrip('" ') == "origin"
+        key, equals, value = line.partition("=")
+        if inside and equals and key.strip().lower() == "url":
+            return value.strip().strip('"')
+    return ""
 
 
 def _read(path: str) -> str:

@@ -224,6 +224,7 @@ class TestDocuments:
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
+        objects.append(filled("watch", "--install", "--json").json)
         objects.append(filled("hook", "install", "--agent", "claude", "--json").json)
         objects.append(filled("hook", "remove", "--agent", "claude", "--json").json)
         objects.append(filled("embedder", "estimate", "--json").json)

@@ -107,10 +107,12 @@ class Desk:
 
     def quiet(self, seconds: float = 60.0) -> bool:
         """Whether all of them are gone, given some time."""
-        deadline = time.monotonic() + seconds
-        while self.processes() and time.monotonic() < deadline:
+        deadline, empty = time.monotonic() + seconds, 0
+        # A process that is just being started shows neither its words nor its environment yet.
+        while empty < 3 and time.monotonic() < deadline:
             time.sleep(0.05)
-        return not self.processes()
+            empty = 0 if self.processes() else empty + 1
+        return empty == 3
 
     def memory(self) -> Memory:
         return Memory.open(self.store, config=self.config)

@@ -83,7 +83,7 @@ def _mcp(commands: Any) -> None:
         "--port", type=count, default=0, metavar="N", help="with --http (default: a free one)"
     )
     command.add_argument(
-        "--token-file", metavar="FILE", help="where the token is kept (default: beside the indexes)"
+        "--token-file", metavar="FILE", help="where the token is kept (default: mcp-token beside the store)"
     )
 
 

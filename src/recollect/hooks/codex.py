@@ -7,10 +7,10 @@ path. The id is a UUID of version 7 as a rule: it tells the day, and so the fold
 
 from __future__ import annotations
 
-import json
 import os
 import time
 
+from recollect.light import loads
 from recollect.places import codex_place, is_uuid
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
@@ -24,7 +24,7 @@ _DAYS_MAX = 400  # folders looked through for a thread whose id does not tell it
 def notified(argument: str, folder: str) -> dict[str, str] | None:
     """A turn that ended, told as a Stop; None for anything else. `folder` is Codex's own."""
     try:
-        told = json.loads(argument)
+        told = loads(argument)
     except (ValueError, RecursionError):
         return None
     if not isinstance(told, dict) or told.get("type") != "agent-turn-complete":

@@ -6,15 +6,13 @@ whatever is under way. What goes wrong is kept for `recollect status`.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import signal
 import sys
 
 from recollect.capture import Capture, Refused, roots_of
 from recollect.errors import RecollectError
 from recollect.hooks import state as states
+from recollect.light import dumps, loads, suppress
 from recollect.store import locks
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
@@ -71,6 +69,9 @@ def _end_in_time(state: str) -> None:
         states.note_trouble(state, f"stopped after {HARD_STOP_SECONDS} s")
         os._exit(0)
 
+    # Without the enumerations that `signal` makes of its numbers.
+    import _signal as signal  # type: ignore[import-not-found]
+
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, leave)
         signal.setitimer(signal.ITIMER_REAL, HARD_STOP_SECONDS)
@@ -98,7 +99,7 @@ def _read(fd: int) -> dict[str, Any]:
         data += piece
         if not piece or data[-64:].rstrip()[-1:] == b"}":
             try:
-                value = json.loads(data)
+                value = loads(data)
             except (ValueError, RecursionError):
                 if not piece:
                     break
@@ -113,8 +114,8 @@ def _read(fd: int) -> dict[str, Any]:
 def _tell(event: str, text: str) -> None:
     if text:
         said = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
-        with contextlib.suppress(OSError):  # nobody listens; what was said is captured all the same
-            os.write(1, json.dumps(said).encode("ascii"))
+        with suppress(OSError):  # nobody listens; what was said is captured all the same
+            os.write(1, dumps(said).encode("ascii"))
 
 
 def _catalog(state: str, payload: dict[str, Any]) -> str:

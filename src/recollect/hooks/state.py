@@ -4,18 +4,18 @@
     catalogs/   what the next conversation of a project starts with, ready to be printed
     trouble     what went wrong last
     settle      locked while someone puts everything in order
+    watch       locked while a watcher runs
 
 No numpy, no HDF5, no pathlib: this is read inside hooks.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import time
 import zlib
 
+from recollect.light import dumps, loads, suppress
 from recollect.store.disk import Disk
 
 CATALOG_BYTES_MAX = 9_000  # Codex cuts what is longer than 10,000, and with it our mark
@@ -49,16 +49,16 @@ def write_catalog(state: str, project: str, text: str) -> None:
 
 def note_trouble(state: str, what: str) -> None:
     """Keep what went wrong, for `status`; a disk that is full keeps nothing."""
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         now_ms = time.time_ns() // 1_000_000
-        replace_file(os.path.join(state, "trouble"), json.dumps({"time_ms": now_ms, "what": what}))
+        replace_file(os.path.join(state, "trouble"), dumps({"time_ms": now_ms, "what": what}))
 
 
 def last_trouble(state: str) -> tuple[int, str]:
     """When and what went wrong last; (0, "") for nothing."""
     try:
         with open(os.path.join(state, "trouble"), "rb") as file:
-            known = json.loads(file.read(1 << 16))
+            known = loads(file.read(1 << 16))
         return int(known["time_ms"]), str(known["what"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0, ""

@@ -6,14 +6,15 @@ them and rebuild what a power cut would have left. Nothing else in the store may
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import sys
 
+from recollect.light import suppress
+
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from recollect.errors import Name  # no pathlib: a hook has no time to import it
 
@@ -31,7 +32,7 @@ class Disk:
         fd = os.open(path, flags, 0o600)
         # One that was there may be open to others: a copy, a restored backup.
         if write and os.name != "nt" and stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.fchmod(fd, 0o600)
         return fd
 
@@ -52,7 +53,7 @@ class Disk:
             import fcntl
 
             # On macOS fsync stops at the drive's own cache.
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
                 return
         os.fsync(fd)
@@ -75,7 +76,7 @@ class Disk:
         os.replace(source, target)
 
     def unlink(self, path: Name) -> None:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             os.unlink(path)
 
     def make_folder(self, folder: Name) -> None:
@@ -85,17 +86,24 @@ class Disk:
             missing.append(each)
             each = os.path.dirname(each)
         for each in reversed(missing):
-            with contextlib.suppress(FileExistsError):
+            with suppress(FileExistsError):
                 os.mkdir(each, 0o700)
             self.sync_folder(os.path.dirname(each))
 
-    @contextlib.contextmanager
-    def opened(self, path: Name) -> Iterator[int]:
-        fd = os.open(path, os.O_RDONLY | _CLOEXEC)
-        try:
-            yield fd
-        finally:
-            os.close(fd)
+    def opened(self, path: Name) -> AbstractContextManager[int]:
+        """A file to read from, closed afterwards."""
+        return _Opened(path)
+
+
+class _Opened:
+    def __init__(self, path: Name) -> None:
+        self._fd = os.open(path, os.O_RDONLY | _CLOEXEC)
+
+    def __enter__(self) -> int:
+        return self._fd
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
 
 
 if os.name == "nt":

@@ -48,6 +48,12 @@ class Header:
         self.generation, self.epoch = generation, epoch
         self.size, self.folded, self.format = size, folded, format
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Header) and self.pack() == other.pack()
+
+    def __hash__(self) -> int:
+        return hash((self.store_id, self.generation))
+
     def changed(self, **changes: int) -> Header:
         """The same header with some fields changed."""
         return Header(**{**{name: getattr(self, name) for name in self.__slots__}, **changes})

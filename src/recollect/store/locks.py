@@ -6,7 +6,6 @@ descriptor of the file is closed in the process, which one stray `open` would do
 
 from __future__ import annotations
 
-import functools
 import os
 import struct
 import sys
@@ -60,7 +59,6 @@ else:
     # Python names the command where its C library did; macOS has had it as 90 since 10.15.
     _SET_LOCK: int = getattr(fcntl, "F_OFD_SETLK", 90 if sys.platform == "darwin" else fcntl.F_SETLK)
 
-    @functools.cache
     def _describe(kind: int, byte: int) -> bytes:
         if sys.platform == "darwin":
             return struct.pack("@qqihh", byte, 1, 0, kind, os.SEEK_SET)

@@ -1,0 +1,208 @@
+"""What each tool answers, from an open memory and checked arguments.
+
+Every answer that holds words of a log is one fence, from its first character to its last: what a model reads
+of the past is marked as such, and our adapters know it again when it turns up in a transcript.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recollect.cli.ingest import standing_of
+from recollect.cli.search import behind_note
+from recollect.cli.status import store_object
+from recollect.fence import fenced
+from recollect.mcp.tools import RECALL_TOKENS, SEARCH_TOKENS
+from recollect.project import project_of
+from recollect.records import Flag
+from recollect.text import age, many, moment, one_line, printable, tokens
+
+if TYPE_CHECKING:
+    from recollect.ingest import Report
+    from recollect.memory import Memory
+    from recollect.search import Fresh, Hit, Results
+    from recollect.threads import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a tool says: text for a model or, where nothing comes from a log, values for anyone."""
+
+    text: str = ""
+    values: dict[str, Any] | None = None
+
+
+def memory_status(memory: Memory) -> Answer:
+    """Numbers, and no word from inside a log."""
+    now_ms = time.time_ns() // 1_000_000
+    info, risk = memory.info(), standing_of(memory)
+    fresh = memory.indexes.fresh(store_object(memory)["journal_pending"])
+    last_ms = max((each.facts.ended_ms for each in memory.sessions()), default=0)
+    return Answer(values={
+        "store": printable(str(memory.path)), "sessions": info.sessions, "subagents": info.subagents,
+        "entries": info.entries, "lines": info.lines, "last_activity": moment(last_ms, _MINUTES),
+        "last_activity_age": age(last_ms, now_ms=now_ms), "appends_waiting": fresh.waiting,
+        "sources_changed": risk.changed, "entries_unindexed": fresh.unindexed,
+        "entries_without_vector": fresh.entries - fresh.vectors, "cleanup_days": risk.cleanup_days,
+        "sessions_deleted_soon": risk.soon, "sessions_only_here": risk.gone,
+        "advice": _advice(risk.changed, fresh),
+    })  # fmt: skip
+
+
+def search_memory(
+    memory: Memory, *, query: str, mode: str, k: int, offset: int, budget_tokens: int, project: str
+) -> Answer:
+    """An index of hits: enough to choose which to read."""
+    found = memory.search(query, mode=mode, limit=k, offset=offset, project_boost=project or _here())
+    return Answer(_index(found, offset, budget_tokens))
+
+
+def read_memory(
+    memory: Memory, *, id: str, before: int, after: int, whole: bool, offset: int, budget_tokens: int
+) -> Answer:
+    """An entry among its neighbours, or a page of it."""
+    reading = memory.read(
+        id, before=before, after=after, whole=whole, budget_tokens=budget_tokens, offset=offset
+    )
+    return Answer(reading.text)
+
+
+def recall_context(
+    memory: Memory, *, search_terms: list[str], question: str, project: str, strict_project: str,
+    budget_tokens: int = RECALL_TOKENS,
+) -> Answer:  # fmt: skip
+    """A wall of excerpts."""
+    found = memory.recall(
+        search_terms, question, budget_tokens=budget_tokens, project=project or _here(),
+        strict_project=strict_project,
+    )  # fmt: skip
+    return Answer(found.text)
+
+
+def search_conversation_memory(
+    memory: Memory, *, query: str, project: str, strict_project: str, max_results: int
+) -> Answer:
+    """What claude-memory called a search: its arguments, our index of hits."""
+    only = strict_project.replace('"', " ").strip()
+    return search_memory(
+        memory, query=f'{query} project:"{only}"' if only else query, mode="hybrid", k=max_results, offset=0,
+        budget_tokens=SEARCH_TOKENS, project=project,
+    )  # fmt: skip
+
+
+def list_threads(memory: Memory, *, project: str, limit: int, budget_tokens: int) -> Answer:
+    """Pieces of work, the newest first."""
+    threads = memory.threads(project)
+    blocks = [_thread(each) for each in threads[:limit]]
+
+    def foot(shown: int) -> list[str]:
+        older = f"; {len(threads) - shown:,} older ones are not shown" if shown < len(threads) else ""
+        return [f"{many(len(threads), 'thread')}{older}"]
+
+    return Answer(_fitting(blocks, foot, budget_tokens, kind="threads", project=project))
+
+
+def ingested(report: Report, state: str, done: int, total: int, seconds: float) -> Answer:
+    """How far a sweep is, or what it did."""
+    return Answer(values={
+        "state": state, "sources": report.sources, "sources_changed": report.changed,
+        "lines_taken": report.taken, "entries_taken": report.entries, "lines_bad": report.bad,
+        "sources_failed": len(report.failed), "done_bytes": done, "total_bytes": total,
+        "seconds": round(seconds, 3),
+    })  # fmt: skip
+
+
+# Of one type each: arguments that fit a tool's schema are the keywords of its function.
+ANSWERS: Mapping[str, Callable[..., Answer]] = {
+    "memory_status": memory_status, "search_memory": search_memory, "read_memory": read_memory,
+    "recall_context": recall_context, "recall_get_context": recall_context, "list_threads": list_threads,
+    "search_conversation_memory": search_conversation_memory,
+}  # fmt: skip
+
+
+# -- how they read -------------------------------------------------------------------------
+
+_MINUTES = "%Y-%m-%d %H:%M"
+_SNIPPET_CELLS = 320
+_NOTE_CELLS = 160
+
+
+def _index(results: Results, offset: int, budget_tokens: int) -> str:
+    notes = [one_line(note, _NOTE_CELLS) for note in results.notes[:2]]
+    if results.fresh.unindexed or results.fresh.waiting:
+        notes.append(behind_note(results.fresh))
+    return _fitting(
+        [_hit(hit) for hit in results.hits], lambda shown: [_more(results, shown, offset), *notes],
+        budget_tokens, kind="search",
+    )  # fmt: skip
+
+
+def _hit(hit: Hit) -> str:
+    entry, facts = hit.stored.entry, hit.session.facts
+    error = "(error)" if entry.flags & Flag.ERROR else ""
+    head = _spaced(
+        hit.id, " ".join(filter(None, (entry.kind.name.lower(), one_line(entry.tool, 30), error))),
+        one_line(facts.project, 60), moment(entry.time_ms, _MINUTES),
+        f"session {one_line(hit.stored.session, 40)}", f"{hit.tokens:,} tokens",
+        f"+{hit.folded} alike" if hit.folded else "",
+    )  # fmt: skip
+    before, behind = hit.snippet.cut
+    snippet = one_line(hit.snippet.text, _SNIPPET_CELLS)
+    return f"{head}\n    {'... ' if before else ''}{snippet}{' ...' if behind else ''}"
+
+
+def _more(results: Results, shown: int, offset: int) -> str:
+    """How much more there is, and how to get it."""
+    if not results.hits:
+        return "no hits from there on" if offset else "nothing found"
+    total = f" of {results.total:,}" if results.total >= 0 else ""
+    told = f"{many(shown, 'hit')}{total}; read_memory with an id shows what was said around it"
+    left = len(results.hits) - shown
+    return f"{told}; {left} more would not fit budget_tokens" if left else told
+
+
+def _thread(thread: Thread) -> str:
+    head = _spaced(
+        moment(thread.ended_ms, _MINUTES), one_line(thread.title, 100) or "(no title)",
+        one_line(thread.project, 60), one_line(thread.branch, 40),
+    )  # fmt: skip
+    sessions, inside = many(len(thread.sessions), "session"), many(thread.subagents, "subagent")
+    held = f"{sessions}{f' and {inside}' if thread.subagents else ''}"
+    held = f"{held}, {many(thread.entries, 'entry', 'entries')}"
+    return f"{head}\n    thread:{one_line(thread.id, 60)}  {held}"
+
+
+def _spaced(*parts: str) -> str:
+    return "  ".join(filter(None, parts))
+
+
+def _fitting(
+    blocks: Sequence[str], foot: Callable[[int], Sequence[str]], budget_tokens: int, **attributes: str
+) -> str:
+    """The first blocks and what is to be said below them, in one fence that fits the budget."""
+
+    def text(shown: int) -> str:
+        return fenced("\n".join((*blocks[:shown], *foot(shown))), **attributes)
+
+    # Measured as it goes out: making a text safe may make it longer.
+    over = bisect(range(1, len(blocks) + 1), budget_tokens, key=lambda shown: tokens(text(shown)))
+    return text(over)
+
+
+def _advice(changed: int, fresh: Fresh) -> str:
+    if changed:
+        return f"{many(changed, 'log')} changed since; ingest_sessions takes that in"
+    return behind_note(fresh) if fresh.unindexed or fresh.waiting else ""
+
+
+def _here() -> str:
+    """The project of the folder this server runs in: a client starts it where its person works."""
+    try:
+        return project_of(os.getcwd())
+    except OSError:  # the folder is gone
+        return ""

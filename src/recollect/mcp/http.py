@@ -1,0 +1,131 @@
+"""The server over streamable HTTP, for clients that cannot start a process: this machine only, with a token.
+
+Every request is judged before the SDK sees it: it must name us as its host, come from no web page but ours
+(we have none), and carry the token. Whatever else it is, the answer is empty, so there is nothing to learn
+by trying. The token goes to a file that only its owner can read, never to a screen or a log.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import socket
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from recollect.config import load_config
+from recollect.errors import UsageError
+from recollect.mcp.server import Service
+
+HOST = "127.0.0.1"
+TOKEN_FILE = "mcp-token"
+TOKEN_CHARS_MIN = 16
+_TOKEN_BYTES_MAX = 4096
+
+
+def serve(store: str | None, port: int, token_file: str | None, say: Callable[[str], None]) -> None:
+    """Answer on one port of this machine until told to stop."""
+    path = Path(token_file) if token_file else load_config(store).store.with_name(TOKEN_FILE)
+    token = token_of(path)
+    with _bound(port) as listening:
+        taken = listening.getsockname()[1]
+        say(f"http://{HOST}:{taken}/mcp answers to the token in {path}")
+        anyio.run(_serve, Service(store), listening, taken, token)
+
+
+async def _serve(service: Service, listening: socket.socket, port: int, token: str) -> None:
+    settings = uvicorn.Config(
+        application(service, port, token), lifespan="on", log_config=None, access_log=False,
+        server_header=False, date_header=False, timeout_graceful_shutdown=1, ws="none",
+    )  # fmt: skip
+    await uvicorn.Server(settings).serve(sockets=[listening])
+
+
+def application(service: Service, port: int, token: str) -> ASGIApp:
+    """The SDK's application behind the guard."""
+    hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
+    origins = [f"http://{host}" for host in hosts]
+    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    return Guard(service.server().streamable_http_app(transport_security=security), hosts, origins, token)
+
+
+class Guard:
+    """Lets nothing through but what names us, comes from nowhere else, and has the token."""
+
+    def __init__(self, app: ASGIApp, hosts: list[str], origins: list[str], token: str) -> None:
+        assert token, "an empty token would let everyone in"
+        self._app, self._hosts, self._origins = app, hosts, origins
+        self._bearer = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            status = self._refused(Headers(scope=scope))
+            await (Response(status_code=status) if status else self._app)(scope, receive, send)
+
+    def _refused(self, headers: Headers) -> int:
+        """The status of a refusal; 0 for none. A header that comes twice is not ours to choose from."""
+        hosts, given = headers.getlist("host"), headers.getlist("authorization")
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return 421
+        if any(origin not in self._origins for origin in headers.getlist("origin")):
+            return 403
+        known = len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8", "replace"), self._bearer)
+        return 0 if known else 401
+
+
+# -- the token -----------------------------------------------------------------------------
+
+
+def token_of(path: Path) -> str:
+    """The token in a file that only its owner can read; a missing one is made."""
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # neither a link nor a pipe
+    try:
+        if not os.path.lexists(path):
+            _make(path, flags)
+        file = os.open(path, os.O_RDONLY | flags)
+        try:
+            mode, token = os.fstat(file).st_mode, os.read(file, _TOKEN_BYTES_MAX).decode().strip()
+        finally:
+            os.close(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be the token's file: {error}") from error
+    if not stat.S_ISREG(mode) or (os.name == "posix" and mode & 0o077):
+        raise UsageError(f"{path}: others can read this", hint=f"chmod 600 {path}, and put in a new token")
+    if len(token) < TOKEN_CHARS_MIN or not token.isascii() or not token.isprintable() or " " in token:
+        raise UsageError(
+            f"{path}: not a token: it takes {TOKEN_CHARS_MIN} characters without blanks",
+            hint="remove the file, and a token will be made",
+        )
+    return token
+
+
+def _make(path: Path, flags: int) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | flags, 0o600)
+    try:
+        os.write(file, secrets.token_urlsafe(32).encode() + b"\n")
+    finally:
+        os.close(file)
+
+
+def _bound(port: int) -> socket.socket:
+    listening = socket.socket()
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((HOST, port))
+        listening.listen()  # whoever reads the address may connect at once
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise UsageError(f"port {port} of {HOST} cannot be had: {error}", hint="name another") from error
+    return listening
