@@ -3,17 +3,32 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: start test test-full lint bench clean
+# The real clients that `make test-agents` runs, and where they lie; RECOLLECT_AGENTS names other ones.
+CLAUDE_CODE := 2.1.197
+CODEX := 0.166.0
+AGENTS := $(VENV)/agents
+
+.PHONY: start test test-full test-agents agents lint bench clean
 
 start: $(VENV)/installed
 	@$(BIN)/recollect start
 	@echo 'recollect is $(BIN)/recollect'
 
 test: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not full"
+	$(BIN)/python -m pytest -m "not full and not agents"
 
 test-full: $(VENV)/tested lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not agents"
+
+ifdef RECOLLECT_AGENTS
+agents:
+else
+agents: $(AGENTS)/claude-code-$(CLAUDE_CODE)-codex-$(CODEX)
+export RECOLLECT_AGENTS := $(CURDIR)/$(AGENTS)
+endif
+
+test-agents: $(VENV)/tested agents
+	$(BIN)/python -m pytest -m agents tests/agents
 
 lint: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks
@@ -23,6 +38,8 @@ bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.retrieval
+	$(BIN)/python -m benchmarks.hook
+	$(BIN)/python -m benchmarks.mcp
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -38,6 +55,16 @@ $(VENV)/tested: $(VENV)/installed
 
 $(VENV)/benched: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+# No install scripts: the tests run the native binaries as the packages carry them. npm takes a package
+# of binaries that it could not get for one that is not needed, so they are looked for.
+$(AGENTS)/claude-code-$(CLAUDE_CODE)-codex-$(CODEX):
+	@mkdir -p $(AGENTS)
+	npm install --prefix $(AGENTS) --no-audit --no-fund --ignore-scripts --fetch-retries=1 \
+	    @anthropic-ai/claude-code@$(CLAUDE_CODE) @openai/codex@$(CODEX)
+	@ls $(AGENTS)/node_modules/@anthropic-ai/claude-code-*/claude \
+	    $(AGENTS)/node_modules/@openai/codex-*/vendor/*/bin/codex >/dev/null
 	@touch $@
 
 clean:

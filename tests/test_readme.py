@@ -23,7 +23,7 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_commands_shown_give_the_output_shown(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    block = README[README.index("    $ .venv") : README.index("The same from Python")]
+    block = README[README.index("    $ .venv") : README.index("## Inside your agents")]
     steps = re.findall(r"^    \$ \.venv/bin/recollect (.*)\n((?:(?!    \$).*\n)*)", block, re.MULTILINE)
     assert len(steps) == 6
     for command, shown in steps:
