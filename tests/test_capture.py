@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.conftest import HOST, open_memory, scratch, sources_of
 from tests.test_ingest import said, uuid_of
 
+from recollect import capture as capture_module
 from recollect.capture import (
     SESSIONS,
     Capture,
@@ -26,7 +27,7 @@ from recollect.capture import (
     read_followed,
     write_followed,
 )
-from recollect.errors import StoreBusy
+from recollect.errors import StoreBusy, StoreWriteFailed
 from recollect.hooks.settle import follow_stored
 from recollect.ingest import Ingest
 from recollect.store import locks
@@ -142,6 +143,60 @@ class TestWhatIsTaken:
         assert home.look_around() == 0
         data = home.append(2)
         assert home.look_around() == len(data)
+
+    def test_a_subagent_that_writes_after_the_end_is_found(self, home: Home) -> None:
+        home.append(1)
+        home.append(2, path=home.subagent())
+        home.look(ended=True)
+        late = home.append(3, path=home.subagent())
+        other = home.subagent().with_name("agent-a2.jsonl")
+        late += home.append(4, path=other)
+        assert home.look_around() == len(late)
+
+    def test_an_end_that_could_not_be_taken_whole_is_looked_for_again(
+        self, home: Home, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        home.append(1)
+        rest = home.append(2, path=home.subagent())
+        real, calls = Journal.append, iter(range(100))
+
+        def full(self: Journal, payload: bytes) -> int:
+            if next(calls) == 1:
+                raise StoreWriteFailed(self.path, OSError(28, "No space left on device"))
+            return real(self, payload)
+
+        monkeypatch.setattr(Journal, "append", full)
+        with pytest.raises(StoreWriteFailed):
+            home.look(ended=True)
+        assert home.look_around() == len(rest)
+
+    def test_an_append_is_remembered_at_once(self, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A hook is stopped hard after a second, maybe during the next append."""
+        monkeypatch.setattr(capture_module, "PIECE_BYTES", 150)
+        data = home.append(1, 2, 3)
+        real, calls = Journal.append, iter(range(100))
+
+        def stopped(self: Journal, payload: bytes) -> int:
+            if next(calls) == 2:
+                raise KeyboardInterrupt
+            return real(self, payload)
+
+        monkeypatch.setattr(Journal, "append", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            home.look()
+        assert home.look() == len(data) - 300
+        assert home.stored()[str(home.transcript())] == data
+
+    def test_a_folder_of_transcripts_may_be_a_link_to_one_of_another_name(self, home: Home) -> None:
+        (home.folder / "projects").rmdir()
+        (home.folder / "logs").mkdir()
+        (home.folder / "projects").symlink_to("logs")
+        home.append(1)
+        home.append(2, path=home.subagent())
+        assert home.look() > 0
+        assert sorted(home.stored().values()) == sorted(
+            [home.transcript().read_bytes(), home.subagent().read_bytes()]
+        )
 
     def test_another_file_in_its_place_is_taken_from_the_start(self, home: Home) -> None:
         home.append(1, 2, 3)

@@ -25,11 +25,13 @@ TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook millise
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-PIECE_BYTES = 32 << 20  # of one source in one journal frame
+PIECE_BYTES = 4 << 20  # of a transcript in one journal frame: little enough for a slow disk and a second
+WHOLE_BYTES_MAX = 32 << 20  # of a document, which is one line; a larger one is left to a sweep
 LOCK_SECONDS = 0.3  # that an append waits for another one
 SESSIONS = "sessions"  # the folder of the files below, in the state folder
 _MAIN = ""  # the transcript's own name among a session's files
 _CHECKED_BYTES = 64
+_RECENT_NS = 3_600 * 10**9  # since it wrote, that a session's folder is searched for new files
 _DEPTH_MAX = 4  # of folders below a session's own
 _OPEN = os.O_RDONLY  # of a regular file, never through a link, never waiting for a pipe
 for _flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC"):
@@ -95,26 +97,31 @@ class Capture:
         """
         path = self._inside(agent, path)
         session = read_followed(self._state, path) or Followed(agent, path)
-        before = dict(session.files), session.ended
-        session.ended = ended
+        before, session.ended = session.ended, ended
+        complete = False
         try:
-            self._look(session, name_in(session, path), path)
-            for beside in _beside(path) if agent == "claude" else ():
-                self._look(session, name_in(session, beside), beside)
+            for each in (path, *(_beside(path) if agent == "claude" else ())):
+                self._look(session, each)
+            complete = time.monotonic() < self._deadline
         finally:
-            if before != (session.files, session.ended) or not session.files:
+            # What was not reached must be looked for again.
+            session.ended = ended and complete
+            if session.ended != before or not session.files:
                 write_followed(self._state, session)
 
     def rest(self) -> None:
         """Take what is new in every session that is followed."""
+        recent_ns = time.time_ns() - _RECENT_NS
         for session in followed(self._state):
-            if not session.ended or _grew(session):
+            if _may_have_news(session, recent_ns):
                 with suppress(Refused):
                     self.follow(session.agent, session.path, ended=session.ended)
 
-    def _look(self, session: Followed, name: str, path: str) -> None:
-        place = place_of(session.agent, path)
-        if place is None or time.monotonic() >= self._deadline:
+    def _look(self, session: Followed, path: str) -> None:
+        place = self._place(session.agent, path)
+        name = name_in(session, path)
+        taken = session.files.get(name, Taken())
+        if place is None or time.monotonic() >= self._deadline or _is_as_taken(path, taken):
             return
         try:
             fd = os.open(path, _OPEN)
@@ -131,10 +138,13 @@ class Capture:
         self, session: Followed, name: str, path: str, place: places.Place, fd: int, found: os.stat_result
     ) -> None:
         whole = place[1] == places.DOCUMENT
+        if whole and found.st_size > WHOLE_BYTES_MAX:
+            return
+        piece = WHOLE_BYTES_MAX if whole else PIECE_BYTES
         start = _start(fd, found, session.files.get(name, Taken()), whole)
         while start < found.st_size and time.monotonic() < self._deadline:
-            data = read_bytes_at(fd, PIECE_BYTES, start)
-            all_of_it = whole or session.ended or len(data) == PIECE_BYTES
+            data = read_bytes_at(fd, piece, start)
+            all_of_it = whole or session.ended or len(data) == piece
             cut = len(data) if all_of_it else data.rfind(b"\n") + 1
             if not cut:
                 return
@@ -142,19 +152,27 @@ class Capture:
             self.bytes += cut
             start += cut
             session.files[name] = Taken(start, found.st_ino, _check(fd, start), found.st_mtime_ns)
+            # At once: the hard stop of a hook may come during the next append.
+            write_followed(self._state, session)
 
     def _inside(self, agent: str, path: str) -> str:
         """The path with every link resolved; Refused unless it is a transcript below the agent's folders."""
         if "\0" in path or not os.path.isabs(path):
             raise Refused(path)
         folder, name = os.path.split(path)
-        folder = os.path.realpath(folder)
-        found = os.path.join(folder, name)
-        place = place_of(agent, found)
-        roots = [os.path.realpath(root) + os.sep for root in self._roots.get(agent, [])]
-        if place is None or place[0] != places.MAIN or not found.startswith(tuple(roots)):
+        found = os.path.join(os.path.realpath(folder), name)
+        place = self._place(agent, found)
+        if place is None or place[0] != places.MAIN:
             raise Refused(path)
         return found
+
+    def _place(self, agent: str, path: str) -> places.Place | None:
+        """What a file below one of the agent's folders is, whatever that folder is called; None elsewhere."""
+        for root in self._roots.get(agent, []):
+            real = os.path.realpath(root) + os.sep
+            if path.startswith(real):
+                return place_of(agent, os.path.join(root, path[len(real) :]))
+        return None
 
 
 def roots_of(home: str, environ: Mapping[str, str]) -> dict[str, list[str]]:
@@ -274,14 +292,26 @@ def _check(fd: int, offset: int) -> int:
     return zlib.crc32(read_bytes_at(fd, offset - before, before))
 
 
-def _grew(session: Followed) -> bool:
-    """Whether the transcript of a session that is over is another than when it was taken."""
-    taken = session.files.get(_MAIN, Taken())
+def _is_as_taken(path: str, taken: Taken) -> bool:
+    """Whether a file is just as it was when it was taken to its end."""
     try:
-        found = os.stat(session.path, follow_symlinks=False)
+        found = os.stat(path, follow_symlinks=False)
     except OSError:
         return False
-    return (found.st_size, found.st_ino) != (taken.offset, taken.inode)
+    return (found.st_size, found.st_ino, found.st_mtime_ns) == (taken.offset, taken.inode, taken.time_ns)
+
+
+def _may_have_news(session: Followed, recent_ns: int) -> bool:
+    """Whether any file of a session changed; in the hour after it wrote, also whether there are others."""
+    folder = os.path.dirname(session.path)
+    if not session.files or (not session.ended and session.time_ns >= recent_ns):
+        return True
+    known = ((os.path.join(folder, name or session.path), taken) for name, taken in session.files.items())
+    if not all(_is_as_taken(path, taken) for path, taken in known):
+        return True
+    if session.time_ns < recent_ns:
+        return False
+    return any(name_in(session, beside) not in session.files for beside in _beside(session.path))
 
 
 def _beside(path: str) -> Iterator[str]:

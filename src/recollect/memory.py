@@ -335,7 +335,7 @@ class Memory:
 
         from recollect.store.check import Finding
 
-        command = [sys.executable, "-m", "recollect.store.check", str(self.path)]
+        command = [sys.executable, "-P", "-m", "recollect.store.check", str(self.path)]
         environment = dict(os.environ, PYTHONPATH=_package_path())
         child = subprocess.run(command, capture_output=True, env=environment, check=False)
         if child.returncode:

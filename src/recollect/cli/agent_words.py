@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.cli.words import Parser, add_command, count, limit
+from recollect.hooks.state import CATALOG_TOKENS
 
 # By the names of `recollect.setup.agents`, which a test compares.
 AGENTS = ("claude", "codex")
@@ -97,7 +98,7 @@ def _catalog(commands: Any) -> None:
     command.add_argument(
         "--project", default="", metavar="P", help="a project's name (default: that of the current folder)"
     )
-    _budget(command, 600)
+    _budget(command, CATALOG_TOKENS)
 
 
 def _threads(commands: Any) -> None:

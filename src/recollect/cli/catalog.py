@@ -1,17 +1,27 @@
-"""`catalog`: exactly what a new conversation would be told of a project."""
+"""`catalog`: exactly what a new conversation would be told of a project.
+
+Made anew, and put in the place of what hooks had ready, so that the next one is told just this.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen
+from recollect.hooks.state import CATALOG_TOKENS, write_catalog
 from recollect.text import one_line
 
 
 def catalog(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         made = memory.catalog(args.project, budget_tokens=args.budget_tokens)
+        state = str(memory.config.state)
+        if os.path.isdir(state) and args.budget_tokens == CATALOG_TOKENS:
+            with contextlib.suppress(OSError):
+                write_catalog(state, made.project, made.text)
     if screen.json:
         screen.object("catalog", {
             "project": made.project, "tokens": made.tokens, "as_of_ms": made.as_of_ms,

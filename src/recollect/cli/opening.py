@@ -11,5 +11,6 @@ from recollect.memory import Memory, capture_followed
 def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
     """The store that --store, the environment or the config names, with what was said a moment ago."""
     config = load_config(args.store)
-    capture_followed(config)
+    if not getattr(args, "dry_run", False):
+        capture_followed(config)
     return Memory.open(config=config, create=create)

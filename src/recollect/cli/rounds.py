@@ -124,7 +124,7 @@ def main() -> None:
 
 def _ask(request: Told, stop: Stop) -> tuple[bytes, bytes, int]:
     package = str(Path(__file__).resolve().parent.parent.parent)
-    program = f"import sys; sys.path.insert(0, {package!r}); from recollect.cli.rounds import main; main()"
+    program = f"import sys; sys.path.append({package!r}); from recollect.cli.rounds import main; main()"
     # Out of the terminal's group: Ctrl-C is for us to handle, and we end the round.
     with subprocess.Popen(
         [sys.executable, "-P", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -9,10 +9,8 @@ from pathlib import Path
 
 from recollect.config import Config, host_name
 
-_OURS = re.compile(
-    r"""recollect[/\\]hooks[/\\]entry\.py|\brecollect-hook\b"""
-    r"""|\brecollect(\.exe)?['"]?( --store ('[^']*'|\S+))? mcp\b"""
-)
+_HOOK = re.compile(r"recollect[/\\]hooks[/\\]entry\.py|\brecollect-hook\b")
+_NAME = re.compile(r"(^|[/\\])recollect(\.exe)?$")
 
 
 def hook_command(agent: str, config: Config) -> str:
@@ -30,9 +28,18 @@ def hook_words(agent: str, config: Config) -> list[str]:
 
 def mcp_command(config: Config) -> list[str]:
     """The MCP server of one store."""
-    return [sys.executable, "-m", "recollect", "--store", str(config.store.absolute()), "mcp"]
+    # -P: an agent starts it in a project's folder, and what lies there must not be imported.
+    return [sys.executable, "-P", "-m", "recollect", "--store", str(config.store.absolute()), "mcp"]
 
 
 def is_ours(command: str) -> bool:
     """Whether a line of a settings file runs Recollect's hook or server, of whichever install."""
-    return _OURS.search(command) is not None
+    if _HOOK.search(command):
+        return True
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    at = next((n for n, word in enumerate(words) if _NAME.search(word)), len(words))
+    rest = words[at + 1 :]
+    return rest[:1] == ["mcp"] or (rest[:1] == ["--store"] and rest[2:3] == ["mcp"])

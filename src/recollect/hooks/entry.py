@@ -11,7 +11,7 @@ import sys
 def main() -> None:
     status = 0
     try:
-        sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+        sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
         from recollect.hooks.run import run
 
         run(sys.argv[1:])

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 HARD_STOP_SECONDS = 0.9
 CAPTURE_SECONDS = 0.6
-QUIET_SECONDS = 0.25  # without a byte on stdin: nobody is going to write there
+QUIET_SECONDS = 0.5  # without a byte on stdin: nobody is going to write there
 PAYLOAD_BYTES_MAX = 32 << 20
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 
 # A conversation that goes on has been told already.
 _TOLD_AT = ("startup", "clear", "compact")
+_SETTLE = (
+    "import sys; sys.path.append(sys.argv[1]); from recollect.hooks.settle import main; main(sys.argv[2:])"
+)
 
 
 def run(argv: list[str]) -> None:
@@ -40,7 +43,7 @@ def run(argv: list[str]) -> None:
     event = payload.get("hook_event_name")
     if event not in EVENTS:
         states.note_trouble(state, f"{agent} told nothing that could be read")
-        return
+        payload, event = {}, ""
     if event == "SessionStart" and payload.get("source", "startup") in _TOLD_AT:
         _tell(event, _catalog(state, payload))
     with _Troubles(state, event):
@@ -129,11 +132,13 @@ def _capture(agent: str, store: str, state: str, host: str, payload: dict[str, A
     roots = roots_of(os.path.expanduser("~"), os.environ)
     capture = Capture(store, state, host, roots, seconds=CAPTURE_SECONDS)
     try:
-        for key in ("transcript_path", "agent_transcript_path"):
-            path = payload.get(key)
-            if isinstance(path, str) and path:
-                _follow(capture, agent, path, ended=event == "SessionEnd" and key == "transcript_path")
-        capture.rest()
+        try:
+            for key in ("transcript_path", "agent_transcript_path"):
+                path = payload.get(key)
+                if isinstance(path, str) and path:
+                    _follow(capture, agent, path, ended=event == "SessionEnd" and key == "transcript_path")
+        finally:
+            capture.rest()
     finally:
         capture.close()
 
@@ -183,7 +188,9 @@ def _settle(store: str, state: str, host: str) -> None:
         if locks.acquire(fd, locks.WRITER):
             os.set_inheritable(fd, True)
             nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-            words = [sys.executable, "-m", "recollect.hooks.settle", store, state, host]
+            root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+            # -P: the agent's folder is a project's, and what lies there must not be imported.
+            words = [sys.executable, "-P", "-c", _SETTLE, root, store, state, host]
             os.posix_spawn(sys.executable, words, _environment(), file_actions=nothing, setsid=True)
     except OSError as error:
         states.note_trouble(state, f"could not settle: {error}")
@@ -195,5 +202,4 @@ def _settle(store: str, state: str, host: str) -> None:
 def _environment() -> dict[str, str]:
     """Our own, without what the agent's shell may have set for other Pythons."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return {**kept, "PYTHONPATH": root, "RECOLLECT_HOOKS": "off"}
+    return {**kept, "RECOLLECT_HOOKS": "off"}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,8 +25,7 @@ from recollect.capture import (
     taken_to,
     write_followed,
 )
-from recollect.errors import RecollectError
-from recollect.hooks.state import CATALOG_BYTES_MAX, note_trouble, replace_file, write_catalog
+from recollect.hooks.state import CATALOG_BYTES_MAX, CATALOG_TOKENS, note_trouble, replace_file, write_catalog
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -35,28 +33,26 @@ if TYPE_CHECKING:
 
 FOLLOWED_DAYS = 7  # that a transcript nobody writes to is still looked at
 CATALOGS_AT_ONCE = 200
-CATALOG_TOKENS = 600
 
 _DAY_NS = 86_400 * 10**9
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """Settle one store: its path, the hooks' state folder, what they call this host."""
     store, state, host = argv
     with contextlib.suppress(OSError):
         os.nice(10)
-    from dataclasses import replace
-
-    from recollect.config import load_config
-    from recollect.memory import Memory
-
-    config = replace(load_config(store), cache=Path(state).parents[1], host=host)
     try:
+        from dataclasses import replace
+
+        from recollect.config import load_config
+        from recollect.memory import Memory
+
+        config = replace(load_config(store), cache=Path(state).parents[1], host=host)
         with Memory.open(config=config) as memory:
             settle(memory)
-    except RecollectError as error:
-        note_trouble(state, f"settling: {error}")
-    return 0
+    except Exception as error:  # nobody sees what this process prints
+        note_trouble(state, f"settling: {type(error).__name__}: {error}")
 
 
 def settle(memory: Memory) -> None:
@@ -106,6 +102,8 @@ def _raise_to(state: str, source: Source, oldest_ns: int) -> None:
     taken = taken_to(path, cursor.offset)
     if taken is None or taken.time_ns < oldest_ns or taken.offset <= session.files.get(name, Taken()).offset:
         return
+    if cursor.inode != taken.inode:
+        return  # another file than the one that was read
     session.files[name] = taken
     write_followed(state, session)
 
@@ -132,7 +130,3 @@ def _known(state: str) -> dict[str, str]:
     except (OSError, ValueError):
         return {}
     return known if isinstance(known, dict) else {}
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -18,6 +18,7 @@ import zlib
 from recollect.light import dumps, loads, suppress
 from recollect.store.disk import Disk
 
+CATALOG_TOKENS = 600
 CATALOG_BYTES_MAX = 9_000  # Codex cuts what is longer than 10,000, and with it our mark
 _NAME_BYTES = 100
 

@@ -8,7 +8,6 @@ another thread and another memory, so that searching goes on beside it.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,7 @@ from mcp_types import (
 )
 from mcp_types import Tool as Offered
 
-from recollect.errors import RecollectError, StoreError, StoreMissing
+from recollect.errors import RecollectError, StoreMissing
 from recollect.mcp.arguments import checked
 from recollect.mcp.sweep import Sweeps
 from recollect.mcp.tools import BY_NAME, INSTRUCTIONS, TOOLS, Tool
@@ -99,8 +98,7 @@ class Service:
         from recollect.mcp.answers import ANSWERS
 
         memory = self._opened()
-        with contextlib.suppress(StoreError, OSError):
-            memory.capture()  # what was said since the last hook is worth finding too
+        memory.capture()  # what was said since the last hook is worth finding too
         return ANSWERS[name](memory, **arguments)
 
     def _opened(self) -> Memory:

@@ -28,7 +28,9 @@ _LINE_MAX = 500
 _SHOWN_MAX = 4000
 _NO_NEWLINE = "\\ No newline at end of file"
 # A neighbour of our lines may hold a secret, and a diff ends up in terminals and logs.
-_SECRET = re.compile(r"""((?:key|token|secret|password|auth)[\w-]*"?\s*[:=]\s*")[^"]+""", re.IGNORECASE)
+_SECRET = re.compile(
+    r"""((?:key|token|secret|password|auth)[\w-]*["']?\s*[:=,]\s*["'])[^"']+""", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ TIMEOUTS = {
 }  # fmt: skip
 
 # Codex gives a server hardly anything of its own environment; these say where our files and theirs are.
-PASSED_ON = (*VARIABLES, "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+PASSED_ON = VARIABLES
 
 _VERSION_SECONDS = 10
 _TABLE = ("mcp_servers", SERVER)

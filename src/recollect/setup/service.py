@@ -21,7 +21,11 @@ from recollect.text import one_line
 MARK = "written by `recollect watch`"  # without dashes: it stands in a comment of XML too
 UNIT = "recollect-watch.service"
 LABEL = "recollect.watch"
-VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "RECOLLECT_CACHE", "RECOLLECT_CONFIG", "RECOLLECT_EMBEDDER")
+# What says where our files and the agents' are.
+VARIABLES = (
+    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "RECOLLECT_CACHE", "RECOLLECT_CONFIG", "RECOLLECT_EMBEDDER",
+    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
