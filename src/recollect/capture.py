@@ -16,6 +16,7 @@ import time
 import zlib
 
 from recollect import places
+from recollect.errors import RecollectError
 from recollect.light import dumps, loads, suppress
 from recollect.segments import pack_segment
 from recollect.store.disk import Disk, read_bytes_at
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 4 << 20  # of a transcript in one journal frame: little enough for a slow disk and a second
 WHOLE_BYTES_MAX = 32 << 20  # of a document, which is one line; a larger one is left to a sweep
-LOCK_SECONDS = 0.3  # that an append waits for another one
+LOCK_SECONDS = 0.2  # that an append waits for another one
 SESSIONS = "sessions"  # the folder of the files below, in the state folder
 _MAIN = ""  # the transcript's own name among a session's files
 _CHECKED_BYTES = 64
@@ -148,7 +149,11 @@ class Capture:
             cut = len(data) if all_of_it else data.rfind(b"\n") + 1
             if not cut:
                 return
-            self._journal.append(pack_segment(session.agent, path, place, self._host, start, data[:cut]))
+            try:
+                self._journal.append(pack_segment(session.agent, path, place, self._host, start, data[:cut]))
+            except RecollectError:
+                self._deadline = 0.0  # as it is with this one, so it would be with the others
+                raise
             self.bytes += cut
             start += cut
             session.files[name] = Taken(start, found.st_ino, _check(fd, start), found.st_mtime_ns)

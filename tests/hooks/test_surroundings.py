@@ -36,8 +36,9 @@ def test_modules_of_a_project_are_not_imported(desk: Desk, event: str) -> None:
 def test_nor_by_the_server_that_an_agent_starts_there(desk: Desk) -> None:
     mark = hostile(desk.home)
     child = subprocess.run(
-        mcp_command(desk.config), cwd=desk.home, env=desk.environment(), input=b"", capture_output=True, timeout=60
-    )
+        mcp_command(desk.config), cwd=desk.home, env=desk.environment(), input=b"", capture_output=True,
+        timeout=60,
+    )  # fmt: skip
     assert child.returncode == 0, child.stderr
     assert not mark.exists()
 
@@ -54,7 +55,8 @@ def test_a_payload_that_comes_late_loses_only_itself(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "line",
     ["/x/python -P -m recollect --store '/a b/m.h5' mcp", "recollect mcp",
-     "/u/bin/recollect --store /m.h5 mcp", """python -m recollect --store "/Users/a/Ada's files/m.h5" mcp""", "C:/x/recollect.exe mcp",
+     "/u/bin/recollect --store /m.h5 mcp", """python -m recollect --store "/a/Ada's files/m.h5" mcp""",
+     "C:/x/recollect.exe mcp",
      "/x/python -I -S /y/recollect/hooks/entry.py claude /m.h5 /state", "recollect-hook claude"],
 )  # fmt: skip
 def test_our_commands_are_known_again(line: str) -> None:
