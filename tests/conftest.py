@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.store.base import source_bytes
+
+# No test holds a time limit: the machines are shared.
+settings.register_profile("shared", deadline=None)
+settings.load_profile("shared")
 
 DATA = Path(__file__).parent / "data"
 HOST = "here"

@@ -17,6 +17,7 @@ from tests.conftest import open_memory
 from recollect.catalog import HEADINGS, LINES_MAX, REMARK_CELLS, TRIM, Catalog, catalog
 from recollect.cli.catalog import catalog as catalog_command
 from recollect.cli.screen import Screen
+from recollect.errors import NotFound
 from recollect.fence import CLOSING, MEMORY_TAG
 from recollect.recent import CALLS_READ, PROMPTS_READ, SESSIONS_ASKED, SESSIONS_READ, SESSIONS_WORKED
 from recollect.records import Cursor, Entry, Flag, Kind, Line, Parsed, Relation, SessionFacts, SourceFile
@@ -490,7 +491,9 @@ class TestCommand:
         out = run()
         assert out.startswith(MEMORY_TAG)
         assert all(heading in out for heading in ("Recent threads:", "unanswered: Mend the quay"))
-        assert "nothing is known of project 'ferry'" in run(project="ferry")
+        assert run(project="arb") == out
+        with pytest.raises(NotFound, match="no project's name has 'ferry'"):
+            run(project="ferry")
         assert "fits into 20 tokens" in run(budget_tokens=20)
 
     def test_json_has_its_parts(self, run: Any) -> None:

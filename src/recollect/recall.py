@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.errors import UsageError
+from recollect.errors import NotFound, UsageError
 from recollect.excerpt import excerpt, has_text, session_line, window_around
 from recollect.fence import fenced
 from recollect.index.snippet import Highlighter, readable
@@ -98,7 +98,10 @@ def reading(
     """An entry with some of what came before and after it; `whole`, its text alone, from `offset` on."""
     if budget_tokens < READING_TOKENS_MIN:
         raise UsageError(f"a reading takes at least {READING_TOKENS_MIN} tokens, not {budget_tokens}")
-    point = view.find_entry(id_)
+    try:
+        point = view.find_entry(id_)
+    except NotFound as error:
+        raise _told_apart(view, id_, error) from None
     head = session_line(view.session_rows()[point.session_row])
     if whole or offset:
         return _page(point, head, offset, budget_tokens)
@@ -284,6 +287,17 @@ def _highlighter(search: Search, text: str) -> Highlighter:
 
 
 _NOWHERE = Highlighter((), lambda word: [])
+
+
+def _told_apart(view: View, id_: str, error: NotFound) -> NotFound:
+    """The same error, unless the id is a session's, which every hit shows too."""
+    try:
+        session = view.find_session(id_)
+    except NotFound:
+        return error
+    return NotFound(
+        f"{id_!r} is a session, not an entry", hint=f"search for words and session:{session.facts.id[:8]}"
+    )
 
 
 def _unfenced(

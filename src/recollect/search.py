@@ -43,6 +43,7 @@ FOLDED_MAX = 150  # of the best: what comes behind them is not compared
 NOT_NEAR_WEIGHT = 0.5
 WEIGHT_MAX = 1_000.0
 SIMILAR_NAMED = 10
+BY_MEANING = "no entry has any of these words; these are the nearest by meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,8 @@ class Search:
         spent = {"find": found - started, "show": time.perf_counter() - found}
         spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
         explain = {"mode": request.mode, **listed.explain, "ms": spent}
-        return Results(hits, listed.total, self._fresh, listed.notes, explain)
+        notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
+        return Results(hits, listed.total, self._fresh, notes, explain)
 
     @property
     def view(self) -> View:
@@ -217,7 +219,7 @@ class Search:
         )  # fmt: skip
         gathering.run()
         if meaning is not None and gathering.explain.get("text") == 0:
-            notes = (*notes, "no entry has any of these words; these are the nearest by meaning")
+            notes = (*notes, BY_MEANING)
         options = self._options(node, words, request, now)
         found = gathering.found()
         ranking = fuse.rank(gathering.candidates(), options)

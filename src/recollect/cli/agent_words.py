@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
 from recollect.cli.words import Parser, add_command, count, limit
@@ -9,6 +10,7 @@ from recollect.hooks.state import CATALOG_TOKENS
 
 # By the names of `recollect.setup.agents`, which a test compares.
 AGENTS = ("claude", "codex")
+_PORT_MAX = 65_535
 HOOK_ACTIONS = ("install", "remove", "status")
 
 
@@ -60,12 +62,13 @@ def _watch(commands: Any) -> None:
         "for systemd or launchd that does this in the background, and says how to start it.",
         ("recollect watch", "recollect watch --once", "recollect watch --install"),
     )  # fmt: skip
-    command.add_argument("--once", action="store_true", help="one round, then leave: for cron")
     command.add_argument("--poll", action="store_true", help="look at the files instead of being notified")
     command.add_argument(
-        "--interval", type=count, default=5, metavar="SECONDS", help="between looks when polling (default: 5)"
+        "--interval", type=_positive, default=5, metavar="SECONDS",
+        help="between looks when polling (default: 5)",
     )
     action = command.add_mutually_exclusive_group()
+    action.add_argument("--once", action="store_true", help="one round, then leave: for cron")
     action.add_argument("--install", action="store_true", help="write a user service for this")
     action.add_argument("--remove", action="store_true", help="take that service out")
 
@@ -81,11 +84,25 @@ def _mcp(commands: Any) -> None:
         "--http", action="store_true", help="streamable HTTP on 127.0.0.1, with a token, instead of stdin"
     )
     command.add_argument(
-        "--port", type=count, default=0, metavar="N", help="with --http (default: a free one)"
+        "--port", type=_port, default=0, metavar="N", help="with --http (default: a free one)"
     )
     command.add_argument(
         "--token-file", metavar="FILE", help="where the token is kept (default: mcp-token beside the store)"
     )
+
+
+def _positive(text: str) -> int:
+    """A whole number from 1 on."""
+    if not count(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return count(text)
+
+
+def _port(text: str) -> int:
+    """A port's number."""
+    if count(text) > _PORT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: they end at {_PORT_MAX}")
+    return count(text)
 
 
 def _catalog(commands: Any) -> None:
@@ -93,10 +110,11 @@ def _catalog(commands: Any) -> None:
         commands, "catalog", "what a new conversation is told about a project",
         "Exactly the text that the hook gives to a conversation when it starts: recent threads, "
         "decisions, files, open ends. Made from the store alone.",
-        ("recollect catalog", "recollect catalog --project example.com/ada/harbor --budget-tokens 1200"),
+        ("recollect catalog", "recollect catalog --project ada/harbor --budget-tokens 1200"),
     )  # fmt: skip
     command.add_argument(
-        "--project", default="", metavar="P", help="a project's name (default: that of the current folder)"
+        "--project", default="", metavar="P",
+        help="a project's name or a part of it (default: that of the current folder)",
     )
     _budget(command, CATALOG_TOKENS)
 

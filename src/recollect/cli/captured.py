@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import Any
 
 from recollect.capture import followed
@@ -24,6 +26,19 @@ def captured_object(config: Config) -> dict[str, Any]:
         "trouble_ms": trouble_ms or None,
         "trouble": trouble or None,
     }
+
+
+def hooks_text(config: Config) -> str:
+    """Which agents on this machine have our hooks, in a few words."""
+    from recollect.setup.agents import agents
+
+    found = agents(config, home=Path.home(), environ=os.environ, folder=Path.cwd())
+    told = [(agent.title, agent.state()) for agent in found if agent.found()]
+    if not any(state.hooks for _, state in told):
+        return "off: `recollect init` captures conversations as they happen" if told else ""
+    words = [f"{title} {'on' if state.hooks else 'off'}" for title, state in told]
+    todo = any(state.problems for _, state in told)
+    return ", ".join(words) + ("; something is left to do: `recollect hook status`" if todo else "")
 
 
 def print_captured(captured: dict[str, Any], screen: Screen) -> None:

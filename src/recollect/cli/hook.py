@@ -69,6 +69,8 @@ def print_done(told: dict[str, Any], screen: Screen) -> None:
         verb = "removed" if change["removed_file"] else "changed"
         kept = f" (the original is kept as {Path(change['backup']).name})" if change["backup"] else ""
         screen.line(title, one_line(f": {verb} {change['path']}{kept}"))
+    for problem in told.get("problems", ()):
+        screen.line("  ", Styled("to do", "bold yellow"), one_line(f": {problem}"))
 
 
 def report_failures(errors: list[RecollectError], screen: Screen) -> int:
@@ -87,6 +89,7 @@ def _carried_out(agent: Agent, args: argparse.Namespace) -> tuple[dict[str, Any]
     told = agent_object(agent)
     try:
         told["changed"] = [done_object(change, backup) for change, backup in carry_out(plan)]
+        told["problems"] = list(agent.state().problems) if args.action == "install" else []
     except RecollectError as error:
         failed(told, error)
         return told, error

@@ -113,8 +113,6 @@ def _settle(offer: _Offer, args: argparse.Namespace, screen: Screen) -> None:
         offer.refuse(error)
     if not screen.json:
         print_done(offer.told, screen)
-        for problem in offer.told["problems"]:
-            screen.line("  ", Styled("to do", "bold yellow"), one_line(f": {problem}"))
 
 
 def _agreed(agent: Agent, *, remove: bool) -> bool:
@@ -196,6 +194,9 @@ def _print_next(offers: list[_Offer], args: argparse.Namespace, screen: Screen) 
         return
     if not any(offer.told["changed"] for offer in offers):
         return
-    screen.note("from the next conversation on: it is captured as it happens, begins with a short catalog of")
-    screen.note('what is known (`recollect catalog`), and can ask for more: say "search your memory for ..."')
+    if not args.no_hooks:
+        screen.note("from the next conversation on: it is captured as it happens, and begins with a short")
+        screen.note("catalog of what is known (`recollect catalog`)")
+    if not args.no_mcp:
+        screen.note('an agent can ask for what was said before: tell it "search your memory for ..."')
     screen.note("look: recollect hook status | undo: recollect init --remove")

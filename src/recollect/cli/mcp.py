@@ -16,6 +16,8 @@ from recollect.mcp.wire import claim, leave
 
 def mcp(args: argparse.Namespace, screen: Screen) -> int:
     """Serve until the client goes away. Does not come back: see `leave`."""
+    if (args.port or args.token_file) and not args.http:
+        raise UsageError("--port and --token-file are for --http", hint="recollect mcp --http --port 8977")
     wire = None if args.http else claim()
     if not os.environ.get("RECOLLECT_DEBUG"):
         _quiet()

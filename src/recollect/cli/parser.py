@@ -48,7 +48,7 @@ def print_help(args: argparse.Namespace, screen: object) -> int:
 
 
 _EXAMPLES = (
-    "recollect ingest", "recollect search 'oauth refresh token'", "recollect sessions",
+    "recollect init", "recollect ingest", "recollect search 'oauth refresh token'", "recollect sessions",
     "recollect tail 3f2a9c01",
 )  # fmt: skip
 

@@ -7,7 +7,7 @@ import os
 import time
 from typing import Any
 
-from recollect.cli.captured import captured_object, print_captured
+from recollect.cli.captured import captured_object, hooks_text, print_captured
 from recollect.cli.ingest import cost_text, print_risk, standing_object, standing_of, totals_of
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled
@@ -26,7 +26,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         store, totals, risk = store_object(memory), totals_of(memory), standing_of(memory)
         with memory.view() as view:
             odd = odd_lines(view)
-        captured = captured_object(memory.config)
+        captured, hooks = captured_object(memory.config), hooks_text(memory.config)
     if screen.json:
         screen.object("status", {
             "store": store, "totals": totals, "odd_lines": odd, "newest_source_ms": risk.newest_ms or None,
@@ -40,6 +40,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         ("tokens", f"{totals['tokens']:,} in {many(totals['responses'], 'response')}"),
         ("cost", cost_text(totals)),
         ("odd lines", odd_text(odd)),
+        ("hooks", hooks),
     )  # fmt: skip
     if risk.changed:
         screen.line(f"{many(risk.changed, 'source')} changed since the last ingest: recollect ingest")

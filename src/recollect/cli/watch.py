@@ -169,7 +169,9 @@ def round_text(told: Told) -> str:
     which = "all " if told["paths"] is None else ""
     return (
         f"{which}{many(report['sources'], 'source')}: {many(report['taken'], 'new line')}, "
-        f"{many(report['entries'], 'entry', 'entries')} ({told['seconds']:.1f} s)"
+        f"{many(report['entries'], 'entry', 'entries')}"
+        + (f", {many(report['bad'], 'bad line')} kept as they are" if report.get("bad") else "")
+        + f" ({told['seconds']:.1f} s)"
     )
 
 

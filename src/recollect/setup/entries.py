@@ -89,6 +89,8 @@ def with_server(document: Document, entry: Mapping[str, Any]) -> Document:
     if not isinstance(servers, dict):
         raise SettingsRefused(document.path, "its `mcpServers` is not an object")
     old = servers.get(SERVER, {})
+    if SERVER in servers and _is_a_persons(server_command(old)):
+        return document  # it runs Recollect already, as somebody wanted it
     if SERVER in servers and not is_ours(server_command(old)):
         raise SettingsRefused(
             document.path, f"another MCP server is called `{SERVER}` there",
@@ -101,9 +103,15 @@ def with_server(document: Document, entry: Mapping[str, Any]) -> Document:
 
 def without_server(document: Document, original: Mapping[str, Any]) -> Document:
     servers = document.value.get("mcpServers")
-    if not isinstance(servers, dict) or not is_ours(server_command(servers.get(SERVER))):
+    line = server_command(servers.get(SERVER)) if isinstance(servers, dict) else ""
+    if not is_ours(line) or _is_a_persons(line):
         return document
     return _pruned(document.drop(("mcpServers", SERVER)), ("mcpServers",), original)
+
+
+def _is_a_persons(line: str) -> bool:
+    """Whether an entry runs our server without naming a store, as only a person would write it."""
+    return is_ours(line) and "--store" not in line
 
 
 def server_in(document: Document) -> str:
