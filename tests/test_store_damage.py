@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def _edit(path: Path, change: Callable[[bytearray], object]) -> None:
 
 def _newer(data: bytearray) -> None:
     header = Header.unpack(bytes(data[:PAGE_BYTES]), Path())
-    data[:PAGE_BYTES] = replace(header, format=FORMAT_VERSION + 1).pack()
+    data[:PAGE_BYTES] = header.changed(format=FORMAT_VERSION + 1).pack()
 
 
 # name: what happens to the file's bytes, and what opening it must say
