@@ -40,6 +40,8 @@ bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.retrieval
 	$(BIN)/python -m benchmarks.hook
 	$(BIN)/python -m benchmarks.mcp
+	$(BIN)/python -m benchmarks.assemble
+	$(BIN)/python -m benchmarks.redact
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

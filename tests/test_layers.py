@@ -22,7 +22,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "faces": ("cli", "hooks", "mcp", "setup", "testing", "__main__"),
     "surface": ("",),  # the package itself: what `import recollect` offers
     "facade": ("memory", "config"),
-    "output": ("export", "catalog", "excerpt", "recall"),
+    "output": ("export", "assemble", "assembly", "catalog", "curated", "excerpt", "recall"),
     "insight": ("usage", "history", "recent", "remarks", "surroundings", "threads"),
     "search": ("search", "query", "index"),
     "intake": (
@@ -37,7 +37,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "watch",
     ),
     "edges": ("adapters", "store"),
-    "values": ("records", "errors", "fence", "light", "places", "segments", "text"),
+    "values": ("records", "errors", "fence", "light", "places", "redact", "segments", "text"),
 }
 
 STRANGERS = frozenset({"adapters", "store"})  # neither imports the other

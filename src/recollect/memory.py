@@ -28,7 +28,11 @@ from recollect.store.journal import journal_path
 if TYPE_CHECKING:
     import datetime
 
+    from recollect.assemble import Assembly
     from recollect.catalog import Catalog
+    from recollect.curated import Curated
+    from recollect.export.conversation import Conversation
+    from recollect.export.deliver import Delivered
     from recollect.history import Command, Fix, Touch
     from recollect.index.keep import Indexes
     from recollect.index.keep import Progress as IndexProgress
@@ -151,8 +155,11 @@ class Memory:
 
     def sessions(self) -> list[Session]:
         """Every session, the most recently active last."""
+        from recollect.adapters.curated import is_conversation
+
         with self.view() as view:
-            return sorted(view.sessions(), key=lambda s: (s.facts.ended_ms, s.facts.id))
+            found = [each for each in view.sessions() if is_conversation(each.facts.agent)]
+            return sorted(found, key=lambda s: (s.facts.ended_ms, s.facts.id))
 
     def session(self, prefix: str) -> Session:
         """The session whose id starts so."""
@@ -241,6 +248,90 @@ class Memory:
                 view, id_, before=before, after=after, whole=whole, budget_tokens=budget_tokens, offset=offset
             )
 
+    # -- working memory --------------------------------------------------------------------
+
+    def assemble(self, description: str, *, budget_tokens: int = 60_000) -> tuple[Assembly, Conversation]:
+        """The parts of all conversations that a description is about, within a budget, and as one.
+
+        The conversation is empty where nothing fits.
+        """
+        from recollect.assemble import assemble, compose
+        from recollect.export.conversation import Conversation
+
+        waiting = self._fold_if_free()
+        with self.indexes.asking(meaning=True, waiting=waiting) as search:
+            made = assemble(search, description, budget_tokens=budget_tokens)
+            return made, compose(search.view, made) if made.pieces else Conversation(())
+
+    def conversation(self, prefix: str, *, until: str = "", before_compaction: bool = False) -> Conversation:
+        """A session as its agent itself would go on with it: what the model had before it.
+
+        `until`: up to this entry; `before_compaction`: what was said before it was last summed up.
+        """
+        from recollect.export.read import conversation
+
+        with self.view() as view:
+            session = view.find_session(prefix)
+            return conversation(view, session, until=until, before_compaction=before_compaction)
+
+    def deliver(
+        self, conversation: Conversation, agent: str, *, folder: str = "", redacted: bool = True,
+        dry_run: bool = False,
+    ) -> Delivered:  # fmt: skip
+        """Write a conversation where an agent looks for its past, to be opened in a folder."""
+        from recollect.export.deliver import deliver
+
+        return deliver(
+            conversation, agent, home=Path.home(), environ=os.environ, folder=folder or os.getcwd(),
+            now_ms=_now_ms(), redacted=redacted, dry_run=dry_run,
+        )  # fmt: skip
+
+    # -- saved threads ---------------------------------------------------------------------
+
+    def save_thread(self, assembly: Assembly, name: str) -> Curated:
+        """Keep an assembly in the store, under a name."""
+        from recollect.curated import save
+
+        with self._store.writer() as writer:
+            made = save(writer, self.config.host, assembly, name, now_ms=_now_ms())
+            writer.commit()
+        return made
+
+    def saved_threads(self) -> list[Curated]:
+        """Every assembly that was kept, the last one edited first."""
+        from recollect.curated import saved
+
+        with self.view() as view:
+            return saved(view)
+
+    def saved_thread(self, name: str) -> Curated:
+        """The saved thread of this name, or whose id starts so."""
+        from recollect.curated import find
+
+        with self.view() as view:
+            return find(view, name)
+
+    def edit_thread(self, name: str, op: str, *, piece: int = 0, to: int = 0, new_name: str = "") -> Curated:
+        """Drop, pin, unpin, move, rename or delete; returns the thread as it then is.
+
+        A deleted one is returned as it was.
+        """
+        from recollect.curated import Edit, edit
+
+        with self._store.writer() as writer:
+            made = edit(writer, name, Edit(op, piece, to, new_name), now_ms=_now_ms())
+            writer.commit()
+        return made
+
+    def reassemble(self, name: str, *, budget_tokens: int = 0) -> tuple[Assembly, Conversation]:
+        """A saved thread as `assemble` would have it; `budget_tokens`: another budget than its own."""
+        from recollect.curated import compose, find
+
+        with self.view() as view:
+            return compose(view, find(view, name), budget_tokens=budget_tokens)
+
+    # -- what there is to know -------------------------------------------------------------
+
     def threads(self, project: str = "") -> list[Thread]:
         """Conversations with everything that continued them, the latest first."""
         from recollect.threads import threads
@@ -248,16 +339,16 @@ class Memory:
         return threads(self.sessions(), project)
 
     def catalog(self, project: str = "", *, budget_tokens: int = 600) -> Catalog:
-        """What a new conversation in a project is told, by default in that of the current folder."""
-        import time
+        """What a new conversation in a project is told, by default in that of the current folder.
 
+        Any part of a project's name will do that no other name has.
+        """
         from recollect.catalog import catalog
         from recollect.project import project_of
 
-        now_ms = time.time_ns() // 1_000_000
         with self.view() as view:
-            project = project or project_of(os.getcwd())
-            return catalog(view, project, budget_tokens=budget_tokens, now_ms=now_ms)
+            named = _named_project(view, project) if project else project_of(os.getcwd())
+            return catalog(view, named, budget_tokens=budget_tokens, now_ms=_now_ms())
 
     def blame(self, path: str, limit: int = 20) -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it."""
@@ -424,6 +515,24 @@ class RepairReport:
     lost_lines: int
     lost: list[str]
     moved_to: Path
+
+
+def _now_ms() -> int:
+    import time
+
+    return time.time_ns() // 1_000_000
+
+
+def _named_project(view: View, part: str) -> str:
+    """The project whose name this is, or the only one that it is a part of."""
+    names = sorted({session.facts.project for session in view.sessions()} - {""})
+    ends = [name for name in names if f"/{name}".lower().endswith(f"/{part}".lower())]
+    fitting = ends if len(ends) == 1 else [name for name in names if part.lower() in name.lower()]
+    if part in names or len(fitting) == 1:
+        return part if part in names else fitting[0]
+    if not fitting:
+        raise NotFound(f"no project's name has {part!r} in it", hint="`recollect sessions` lists projects")
+    raise NotFound(f"several projects have {part!r} in their name", hint=", ".join(fitting[:5]))
 
 
 def capture_followed(config: Config) -> int:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MAIN, SUBAGENT, SIDECAR, SPILL = 1, 2, 3, 4
 LINES, DOCUMENT = 1, 2
+OURS = "recollect"  # what sessions say of themselves that an export of ours wrote
 
 Place = tuple[int, int, str, str]  # role, framing, session, parent session
 

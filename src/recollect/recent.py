@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recollect.adapters.curated import is_conversation
 from recollect.records import Flag, Kind, Relation
 from recollect.store.base import Array, Session, StoredEntry, View
 from recollect.text import moment
@@ -71,12 +72,13 @@ class Recent:
 def recent(view: View, project: str) -> Recent:
     """The recent past of the project of exactly this name; one that nobody knows has no sessions."""
     everything = view.sessions()
-    own = [each for each in everything if project and each.facts.project == project]
+    talks = [each for each in everything if is_conversation(each.facts.agent)]
+    own = [each for each in talks if project and each.facts.project == project]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
-    found = [t for t in threads(everything, project) if any(s.facts.project == project for s in t.sessions)]
+    found = [t for t in threads(talks, project) if any(s.facts.project == project for s in t.sessions)]
     return Recent(
         project, main, len(own) - len(main), tuple(_talks(view, everything, found)) if own else (),
-        tuple(each.facts.title for each in everything if each.facts.project != project),
+        tuple(each.facts.title for each in talks if each.facts.project != project),
     )  # fmt: skip
 
 

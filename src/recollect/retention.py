@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.adapters.claude import ClaudeAdapter
+from recollect.adapters.curated import is_conversation
 from recollect.records import Role
 from recollect.store.base import Source
 
@@ -72,7 +73,7 @@ def standing(
     there: dict[str, bool] = {}
     changed = newest_ms = 0
     for source in sources:
-        if source.host != host or source.superseded:
+        if source.host != host or source.superseded or not is_conversation(source.file.agent):
             continue
         seen, missing = _stat(source.file.path)
         transcript = source.file.role in (Role.MAIN, Role.SUBAGENT)

@@ -214,10 +214,11 @@ class TestDocuments:
             "how": ["pytest"], "fix": ["1 failed"], "show": ["a1b2"], "tail": ["a1b2"], "sessions": ["--all"],
             "usage": [], "status": [], "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
-            "recall": ["token"], "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"],
-            "inspect": [tmp_path / "memory.h5"], "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [],
-            "reparse": [], "compact": [], "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"],
-            "completion": ["bash"], "embedder": [],
+            "recall": ["token"], "assemble": ["token"], "saved": [],
+            "resume": ["a1b2", "--to", "claude", "--dry-run"], "index": [],
+            "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [tmp_path / "memory.h5"],
+            "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
+            "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"], "completion": ["bash"], "embedder": [],
         }  # fmt: skip
         # start answers as ingest does, and mcp speaks a protocol of its own
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
@@ -225,6 +226,11 @@ class TestDocuments:
         objects.append(filled("usage", "--explain", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
         objects.append(filled("watch", "--install", "--json").json)
+        filled("assemble", "token", "--save", "mine")
+        objects.append(filled("saved", "--json").json)
+        objects.append(filled("saved", "show", "mine", "--json").json)
+        objects.append(filled("saved", "delete", "mine", "--json").json)
+        objects.append(filled("assemble", "token", "--export", "codex", "--dry-run", "--json").json)
         objects.append(filled("hook", "install", "--agent", "claude", "--json").json)
         objects.append(filled("hook", "remove", "--agent", "claude", "--json").json)
         objects.append(filled("embedder", "estimate", "--json").json)
@@ -253,7 +259,11 @@ class TestDocuments:
 
 
 DATA = Path(__file__).parent.parent / "data"
-_BY_NAME = {"bad_reasons", "unknown_types", "failed", "skipped", "explain", "parts"}  # their keys are data
+# Their keys are data.
+_BY_NAME = {
+    "bad_reasons", "unknown_types", "failed", "skipped", "explain", "parts", "kept", "folded", "added",
+    "left_out", "masked",
+}  # fmt: skip
 
 
 def _fields(value: Any) -> set[str]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from tests.export.test_html import PAYLOADS, briefing
 
-from recollect.export.markdown import fenced, markdown, plain
+from recollect.export import briefing as briefings
+from recollect.export.markdown import fenced, markdown, plain, quoted
 from recollect.records import Entry, Flag, Kind, SessionFacts
 from recollect.store.base import Session, StoredEntry
 
@@ -53,3 +59,78 @@ def test_bookkeeping_copies_and_empty_thoughts_are_left_out() -> None:
     )
     assert told.count("## ") == 1
     assert "## Image" in told
+
+
+# -- what somebody wrote as Markdown, read by a reader that lets HTML through ---------------------
+
+READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+FORBIDDEN = {"html_block", "html_inline", "link_open", "image"}
+TRICKS = (
+    "<b>", "<img src=x onerror=1>", "</blockquote>", "<!--", "<?", "<http://a.b>", "[x](y)", "![x](y)",
+    "[x]: y", "[x]", "```", "````", "~~~", "`", "``", "`<b>`", "|", "| - | - |", "|-|", "- ", "1. ",
+    "> ", "# ", "    ", "\t", "\n", "\n\n", "\\", "\\\\", "\\`", "\\<b>", "&lt;", "&#60;b>", "<", ">",
+    "=", "---", "===", "\r\n", "\r", "\x0b", "\u2028", "\xa0", "a", "$", "<b\n>", "`\n", "*", "_",
+    "<a href='x'>", "js", ":::",
+)  # fmt: skip
+TRICKY = st.one_of(st.lists(st.sampled_from(TRICKS), max_size=30).map("".join), st.text(max_size=60))
+
+
+def tokens(text: str) -> list[Token]:
+    return [each for token in READER.parse(text) for each in (token, *(token.children or ()))]
+
+
+def own_headings(text: str) -> list[str]:
+    """The headings that are in no quotation."""
+    return [token.tag for token in tokens(text) if token.type == "heading_open" and token.level == 0]
+
+
+@given(TRICKY)
+@example("a ` b\n`<img src=x onerror=1>`")
+@example("| `a | <b>x</b> ` |\n|-|-|\n| `b | [x](y) ` |")
+@example("    ```\n<b>x</b>\n    ```")
+@example("- ```\n  <b>x</b>\n  ```\n<b>y</b>")
+@example("\\\\`<b>`")
+@example("\\``<b>``")
+@example("``` `\n<b>")
+@example("```a``` <b>")
+@example("<b\n>")
+def test_a_quotation_holds_neither_html_nor_links_and_does_not_end_early(text: str) -> None:
+    told = f"{quoted(text)}\n## Ours\n"
+    assert not FORBIDDEN & {token.type for token in tokens(told)}
+    assert own_headings(told) == ["h2"]
+
+
+@given(TRICKY)
+def test_no_text_changes_the_headings_of_a_briefing(text: str) -> None:
+    told = briefings.markdown(briefing(f"x{text}"))
+    assert own_headings(told) == ["h1", "h2", "h2", "h2", "h2"]
+    assert not FORBIDDEN & {token.type for token in tokens(told)}
+
+
+@pytest.mark.parametrize("evil", PAYLOADS)
+def test_a_payload_in_every_field_is_neither_html_nor_a_link_nor_an_escape(evil: str) -> None:
+    told = briefings.markdown(briefing(evil))
+    assert not FORBIDDEN & {token.type for token in tokens(told)}
+    assert not {unicodedata.category(each) for each in set(told) - {"\n", "\t"}} & {
+        "Cc",
+        "Cf",
+        "Cs",
+        "Zl",
+        "Zp",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Use `Vec<T>` and **bold**, if a < b.", "> Use `Vec<T>` and **bold**, if a < b.\n"),
+        ("```rust\nlet x: Vec<u8>;\n```", "> ```rust\n> let x: Vec<u8>;\n> ```\n"),
+        ("~~~\na\n```\n~~~", "> ````\n> a\n> ```\n> ````\n"),
+        ("1. one\n   ```sh extra\n   ls\n   ```\n2. two", "> 1. one\n> ```sh\n>    ls\n> ```\n> 2. two\n"),
+        ("```\nnever closed <b>", "> ```\n> never closed <b>\n> ```\n"),
+        ("[docs](http://a.b) <b>x</b>", "> \\[docs](http://a.b) &lt;b>x&lt;/b>\n"),
+        ("> ```\n> <b>\n> ```\nso", "> >\n> ```\n> > <b>\n> ```\n> so\n"),
+    ],
+)
+def test_what_was_written_stays_readable(said: str, kept: str) -> None:
+    assert quoted(said) == kept

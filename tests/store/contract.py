@@ -32,6 +32,7 @@ from recollect.store.base import (
     View,
     Writer,
     carry_vectors,
+    entry_id,
     source_bytes,
 )
 
@@ -174,6 +175,20 @@ class StoreContract:
             assert columns["session"].tolist() == [e.session_row for e in everything] == [0, 0, 1, 0]
             assert columns["kind"].tolist() == [Kind.PROMPT] * 4
             assert [view.session_rows()[row].facts.id for row in (0, 1)] == ["aaaa", "bbbb"]
+
+    def test_lines_are_read_by_number_in_any_order_and_name_their_entries(self, store):
+        with store.writer() as writer:
+            take(writer, [line("one"), line("two")])
+            take(writer, [line("three")], name="b.jsonl", id_="4f2a0000-bbbb")
+            writer.commit()
+        with store.view() as view:
+            numbers = view.entry_columns("line")["line"].tolist()
+            rows = [2, 0, 1, 0]
+            found = view.lines_at([numbers[row] for row in rows])
+            assert [each.data for each in found] == [line(t).data for t in ("three", "one", "two", "one")]
+            assert {(each.type, each.flags) for each in found} == {("user", 0)}
+            assert [entry_id(each.data, 0) for each in found] == view.entry_ids(rows)
+            assert view.lines_at([]) == []
 
     def test_an_entry_is_found_by_any_unique_beginning_of_its_id(self, store):
         two = Line(b"two parts", 0, Parsed("user", (Entry(Kind.PROMPT, "a"), Entry(Kind.IMAGE))))

@@ -5,14 +5,16 @@ from __future__ import annotations
 from recollect.adapters.base import Adapter, Parser
 from recollect.adapters.claude import ClaudeAdapter
 from recollect.adapters.codex import CodexAdapter
+from recollect.adapters.curated import CuratedAdapter
 from recollect.adapters.unknown import UnknownAdapter
 
 ADAPTERS: tuple[Adapter, ...] = (ClaudeAdapter(), CodexAdapter())
+_OWN: tuple[Adapter, ...] = (CuratedAdapter(),)  # what Recollect writes itself; in no log
 
 
 def adapter_of(agent: str) -> Adapter:
     """The adapter for an agent by name; for one we do not know, one that only keeps its lines."""
-    return next((adapter for adapter in ADAPTERS if adapter.name == agent), UnknownAdapter(agent))
+    return next((each for each in (*ADAPTERS, *_OWN) if each.name == agent), UnknownAdapter(agent))
 
 
 __all__ = ["ADAPTERS", "Adapter", "Parser", "adapter_of"]

@@ -142,10 +142,10 @@ def usage(message: dict[str, Any], record: dict[str, Any], model: str, time_ms: 
     count_5m, count_1h = _cache_writes(numbers)
     fresh, output = count_of(numbers.get("input_tokens")), count_of(numbers.get("output_tokens"))
     cache_read = count_of(numbers.get("cache_read_input_tokens"))
+    if not (fresh or output or cache_read or count_5m or count_1h):
+        return None  # an answer nobody paid for: one that an export wrote
     answer_id, request = text_of(message.get("id")), text_of(record.get("requestId"))
     if not answer_id and not request:
-        if not (fresh or output or cache_read or count_5m or count_1h):
-            return None
         answer_id = text_of(record.get("uuid"))
     reasoning = count_of(dict_of(numbers.get("output_tokens_details")).get("thinking_tokens"))
     key = f"claude:{answer_id}:{request}"

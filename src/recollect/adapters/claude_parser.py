@@ -31,6 +31,7 @@ from recollect.adapters.fields import (
     unknown,
 )
 from recollect.adapters.own import is_own_spill
+from recollect.places import OURS
 from recollect.records import Entry, Kind, Parsed, Role, SessionFacts, SourceFile, Usage
 
 
@@ -262,7 +263,10 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def _side(record: dict[str, Any]) -> int:
-    return SIDECHAIN if record.get("isSidechain") is True else 0
+    """What a record says of all that is in it: of a subagent, or written by an export of ours."""
+    side = SIDECHAIN if record.get("isSidechain") is True else 0
+    origin = record.get("forkedFrom")
+    return side | COPY if type(origin) is dict and origin.get("by") == OURS else side
 
 
 def _chained(

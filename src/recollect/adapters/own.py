@@ -22,8 +22,8 @@ ALL: Final = 2
 # The commands that show what was remembered; the others speak of themselves.
 _SHOWING: Final = frozenset(
     {
-        "blame", "catalog", "export", "fix", "how", "inspect", "recall", "search", "sessions", "show",
-        "tail", "threads",
+        "assemble", "blame", "catalog", "export", "fix", "how", "inspect", "recall", "saved", "search",
+        "sessions", "show", "tail", "threads",
     }
 )  # fmt: skip
 _TOOLS: Final = ("mcp__recollect__", "mcp__plugin_recollect_")

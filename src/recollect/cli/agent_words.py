@@ -11,6 +11,7 @@ from recollect.hooks.state import CATALOG_TOKENS
 # By the names of `recollect.setup.agents`, which a test compares.
 AGENTS = ("claude", "codex")
 _PORT_MAX = 65_535
+EXPORTS = ("claude", "codex", "markdown", "html", "json")
 HOOK_ACTIONS = ("install", "remove", "status")
 
 
@@ -148,6 +149,70 @@ def _recall(commands: Any) -> None:
     command.add_argument("--strict", action="store_true", help="look at nothing but that project")
 
 
+def _assemble(commands: Any) -> None:
+    command = add_command(
+        commands, "assemble", "choose what a task needs out of all conversations, and open it in an agent",
+        "Finds what fits a description in many ways, takes whole exchanges, divides the budget over "
+        "what is asked for, and puts them in order of time. Without --export it shows what it would "
+        "take. With it, the result is a session that the agent opens as its own past, or a page to "
+        "share; secrets are masked.",
+        ("recollect assemble 'Chrome extension auth flow, OAuth tokens' --budget-tokens 60000",
+         "recollect assemble 'the importer and its tests' --export claude",
+         "recollect assemble 'why we moved to tantivy' --export markdown -o why.md"),
+    )  # fmt: skip
+    command.add_argument("description", nargs="*", metavar="DESCRIPTION", help="what the next work is about")
+    _budget(command, 60_000)
+    command.add_argument("--save", metavar="NAME", help="keep it in the store under this name")
+    command.add_argument("--saved", metavar="NAME", help="take one that was kept instead of a description")
+    command.add_argument(
+        "--export", choices=EXPORTS, metavar="TO",
+        help=f"one of {', '.join(EXPORTS)}; the first two print the command that opens it",
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="the file of a page; - for stdout")
+    _delivery(command)
+
+
+def _saved(commands: Any) -> None:
+    command = add_command(
+        commands, "saved", "threads you assembled and kept: list, look into, edit",
+        "Without words it lists the threads that `assemble --save` kept. With an action: show NAME, "
+        "drop NAME PIECE, pin NAME PIECE, unpin NAME PIECE, move NAME PIECE TO, rename NAME NEW, "
+        "delete NAME. A piece keeps its number; TO is a place in the order, from 1. What is pinned "
+        "cannot be dropped, and stays when a smaller budget has no room for everything.",
+        ("recollect saved", "recollect saved show auth", "recollect saved move auth 7 1"),
+    )  # fmt: skip
+    command.add_argument("words", nargs="*", metavar="WORD", help="an action, and what it is about")
+
+
+def _resume(commands: Any) -> None:
+    command = add_command(
+        commands, "resume", "open a whole session in another agent, another folder, or at an earlier point",
+        "Writes the session anew, as the agent itself would go on with it, where the other agent looks "
+        "for its own past, and prints the command that opens it. The original is not touched.",
+        ("recollect resume 3f2a9c01 --to codex", "recollect resume 3f2a9c01 --to claude --into ~/other-clone",
+         "recollect resume 3f2a9c01 --to claude --until 90ab12cd34ef"),
+    )  # fmt: skip
+    command.add_argument("session", metavar="SESSION", help="a session's id, or any unique beginning of it")
+    command.add_argument(
+        "--to", choices=AGENTS, required=True, metavar="AGENT", help=f"one of {', '.join(AGENTS)}"
+    )
+    command.add_argument(
+        "--until", metavar="ENTRY", help="only up to this entry, by the id that `search` prints"
+    )
+    command.add_argument(
+        "--before-compaction", action="store_true", help="what was said before it was last summed up"
+    )
+    _delivery(command)
+
+
+def _delivery(command: Parser) -> None:
+    command.add_argument(
+        "--into", metavar="DIR", help="the folder the agent will be started in (default: the current one)"
+    )
+    command.add_argument("--no-redact", action="store_true", help="keep secrets as they are")
+    command.add_argument("--dry-run", action="store_true", help="show what would be done, write nothing")
+
+
 def _budget(command: Parser, default: int) -> None:
     command.add_argument(
         "--budget-tokens", type=count, default=default, metavar="N",
@@ -155,4 +220,4 @@ def _budget(command: Parser, default: int) -> None:
     )  # fmt: skip
 
 
-AGENT_COMMANDS = (_init, _hook, _watch, _mcp, _catalog, _threads, _recall)
+AGENT_COMMANDS = (_init, _hook, _watch, _mcp, _catalog, _threads, _recall, _assemble, _saved, _resume)

@@ -88,7 +88,7 @@ def totals_of(memory: Memory) -> dict[str, Any]:
     """What the whole store holds now."""
     info, total = memory.info(), memory.usage().total
     return {
-        "sessions": info.sessions,
+        "sessions": len(memory.sessions()),
         "subagents": info.subagents,
         "entries": info.entries,
         "lines": info.lines,

@@ -15,7 +15,7 @@ from recollect.cli.words import Parser, Version, add_command, count, example_tex
 # By the words of `recollect.records.Kind`, which a test compares.
 KINDS = ("prompt", "answer", "thought", "call", "result", "image", "summary", "context", "event", "unknown")
 GROUPINGS = ("day", "model", "project", "session", "agent")
-FORMATS = ("raw", "jsonl", "markdown")
+FORMATS = ("raw", "jsonl", "markdown", "html", "json")
 # By the words of `recollect.search`, `recollect.index.fuse` and `recollect.index.nearest`.
 MODES = ("hybrid", "text", "vector")
 FUSIONS = ("minmax", "rrf")
@@ -334,8 +334,9 @@ def _usage(commands: Any) -> None:
 def _export(commands: Any) -> None:
     command = add_command(
         commands, "export", "write a session to a file",
-        "`raw` is the agent's own file, byte for byte; `jsonl` one JSON object per entry; `markdown` for "
-        "reading. The file appears whole or not at all, readable by you only.",
+        "`raw` is the agent's own file, byte for byte; `jsonl` one JSON object per entry; both as they were. "
+        "`markdown`, `html` and `json` (docs/briefings.md) are for reading and sharing: secrets in them are "
+        "masked. The file appears whole or not at all, readable by you only.",
         ("recollect export 3f2a9c01 --to raw -o session.jsonl",
          "recollect export 3f2a9c01 --to markdown -o session.md",
          "recollect export 3f2a9c01 --to jsonl -o - | jq .kind"),
@@ -349,6 +350,7 @@ def _export(commands: Any) -> None:
         help="where to write; - for stdout (raw only into a pipe or file)",
     )  # fmt: skip
     command.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    command.add_argument("--no-redact", action="store_true", help="keep secrets as they are")
 
 
 def _inspect(commands: Any) -> None:

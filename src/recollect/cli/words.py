@@ -61,6 +61,7 @@ def add_command(commands: Any, name: str, summary: str, about: str, examples: Se
 _MODULES = {
     "tail": "show", "blame": "history", "how": "history", "fix": "history", "check": "upkeep",
     "reparse": "upkeep", "compact": "upkeep", "snapshot": "upkeep", "completion": "complete",
+    "saved": "curated",
 }  # fmt: skip
 
 

@@ -1,9 +1,9 @@
-"""A session as a page to read.
+"""Text of a log as Markdown, and a session as a page of it.
 
-What a log holds stays text: it can neither end its block nor steer a terminal. It stands
-in a fence longer than any run of backticks inside it. Only what the person and the model
-wrote to each other is Markdown already, and is quoted line by line so that its headings
-do not mix with ours.
+What a log holds stays text: it can neither end its block, nor steer a terminal, nor be HTML. It stands
+in a fence longer than any run of backticks inside it. Only what the person and the model wrote to each
+other is Markdown already; it is quoted line by line so that its headings do not mix with ours. The surprise:
+even there no link is a link and no image an image: one could lead elsewhere than it says, the other fetches.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from recollect.text import moment, one_line, printable
 if TYPE_CHECKING:
     from recollect.records import Entry
     from recollect.store.base import Session, StoredEntry
-
-_SPOKEN = (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY)
-_RUNS = re.compile(r"`+")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 def markdown(session: Session, entries: Iterable[StoredEntry]) -> Iterator[bytes]:
@@ -46,6 +42,88 @@ def plain(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", one_line(text))
 
 
+def quoted(text: str) -> str:
+    """Markdown that somebody wrote, as a quotation: its lists, headings and code, but no HTML and no link.
+
+    Fences are written anew and what else could open one is escaped, so that a reader of Markdown sees
+    code exactly where we do, and nothing is left as it was elsewhere.
+    """
+    lines: list[str] = []
+    for language, part in pieces(text):
+        if language is None:
+            lines += map(_tamed, part.split("\n"))
+        else:
+            lines += fenced(part, language).rstrip("\n").split("\n")
+    return "\n".join(f"> {line}".rstrip() for line in lines) + "\n"
+
+
+def pieces(text: str) -> Iterator[tuple[str | None, str]]:
+    """Markdown as prose and code in turn, printable: code with its language or "", prose with None."""
+    prose: list[str] = []
+    lines = iter(printable(text).strip("\n").split("\n"))
+    for line in lines:
+        opening = _OPENING.fullmatch(line)
+        if opening is None:
+            prose.append(line)
+            continue
+        if opening["lead"].strip():
+            prose.append(opening["lead"].rstrip())
+        if prose:
+            yield None, "\n".join(prose)
+        prose = []
+        yield _language(opening["info"]), "\n".join(_code(lines, opening["fence"]))
+    if prose:
+        yield None, "\n".join(prose)
+
+
+# -- what somebody wrote --------------------------------------------------------------------------
+
+_RUNS = re.compile(r"`+")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
+
+# A fence may stand in a list or a quotation.
+_OPENING = re.compile(
+    r"(?P<lead>(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*+)"
+    r"(?P<fence>`{3,}+(?=[^`]*$)|~{3,}+)(?P<info>.*)"
+)
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,20}")
+
+# A code span is one only on its line and without "|", at which a table would cut it in two.
+_MEANS = re.compile(
+    r"\\(?P<escaped>.)|(?P<code>(?P<ticks>`{1,2})(?!`)[^|]+?(?<!`)(?P=ticks)(?!`))"
+    r"|(?P<run>`+|~{3,})|(?P<link>\[)|(?P<tag><(?![\s\d=]|$))"
+)
+
+
+def _code(lines: Iterator[str], fence: str) -> Iterator[str]:
+    """The lines up to the one that closes the fence, or all."""
+    for line in lines:
+        run = line.strip(" \t>")
+        if len(run) >= len(fence) and run.count(fence[0]) == len(run):
+            return
+        yield line
+
+
+def _language(info: str) -> str:
+    word = _LANGUAGE.match(info.strip())
+    return word[0] if word and word[0] == info.split()[0] else ""
+
+
+def _tamed(line: str) -> str:
+    return _MEANS.sub(_neutral, line)
+
+
+def _neutral(found: re.Match[str]) -> str:
+    if found["tag"] or found["escaped"] == "<":
+        return "&lt;"
+    if found["run"]:
+        return "".join(f"\\{each}" for each in found["run"])
+    return "\\[" if found["link"] else found[0]
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
 def _head(session: Session) -> str:
     facts = session.facts
     told = (
@@ -67,7 +145,6 @@ def _section(entry: Entry) -> str:
     text = printable(entry.text).strip("\n")
     if not text:
         return f"\n{heading}\n"
-    if entry.kind in _SPOKEN:
-        quoted = "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
-        return f"\n{heading}\n\n{quoted}\n"
+    if entry.kind in (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY):
+        return f"\n{heading}\n\n{quoted(text)}"
     return f"\n{heading}\n\n{fenced(text, 'json' if entry.kind == Kind.CALL else '')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from recollect.adapters.curated import is_conversation
 from recollect.errors import UsageError
 from recollect.index.fields import path_term
 from recollect.index.match import ROLES
@@ -51,7 +52,7 @@ def _counted(sessions: Sessions, field: str, prefix: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for session in sessions:
         value = _OF_SESSIONS[field](session)
-        if value and value.lower().startswith(prefix):
+        if value and value.lower().startswith(prefix) and is_conversation(session.facts.agent):
             found[value] += session.entries
     return found
 

@@ -44,7 +44,7 @@ def memory_status(memory: Memory) -> Answer:
     fresh = memory.indexes.fresh(store_object(memory)["journal_pending"])
     last_ms = max((each.facts.ended_ms for each in memory.sessions()), default=0)
     return Answer(values={
-        "store": printable(str(memory.path)), "sessions": info.sessions, "subagents": info.subagents,
+        "store": printable(str(memory.path)), "sessions": len(memory.sessions()), "subagents": info.subagents,
         "entries": info.entries, "lines": info.lines, "last_activity": moment(last_ms, _MINUTES),
         "last_activity_age": age(last_ms, now_ms=now_ms), "appends_waiting": fresh.waiting,
         "sources_changed": risk.changed, "entries_unindexed": fresh.unindexed,

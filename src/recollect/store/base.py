@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from recollect.records import Cursor, Entry, Line, Segment, SessionFacts, SourceFile
+from recollect.records import Cursor, Entry, Line, Segment, SessionFacts, SourceFile, line_key
 
 Array = np.ndarray[Any, Any]
 
@@ -185,6 +185,10 @@ class View(Protocol):
         """A source's lines in file order."""
         ...
 
+    def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
+        """Scattered lines by the numbers that `entry_columns` gives, in the order asked for."""
+        ...
+
     def usage(self) -> UsageColumns: ...
 
     def types(self) -> dict[str, tuple[int, bool]]:
@@ -277,6 +281,16 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+def entry_id(line: bytes, part: int) -> str:
+    """The short id of a line's entry, from the line itself."""
+    return short_id(int.from_bytes(line_key(line)[:8], "little"), part)
+
+
+def short_id(key: int, part: int) -> str:
+    """The short id of an entry, from the first half of its line's key."""
+    return f"{key:016x}"[:12] + (f".{part}" if part else "")
 
 
 def source_bytes(source: Source, lines: Iterator[StoredLine]) -> Iterator[bytes]:

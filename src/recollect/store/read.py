@@ -41,6 +41,7 @@ from recollect.store.base import (
     StoreInfo,
     UsageColumns,
     VectorModel,
+    short_id,
 )
 from recollect.store.forms import TextForm, text_of
 from recollect.store.frames import Damaged
@@ -151,7 +152,7 @@ class Hdf5View:
     def _entry_id(self, row: int) -> str:
         line = self.table("entries").one("line", row)
         first = self.table("lines").one("entries", line - 1) if line else 0
-        return _short_id(self.table("lines").one("key_a", line), row - first)
+        return short_id(self.table("lines").one("key_a", line), row - first)
 
     def entry_columns(self, *names: str) -> dict[str, Array]:
         return {name: self.table("entries").read(name) for name in names}
@@ -178,6 +179,20 @@ class Hdf5View:
         for first, count in self.intervals("spans", "sources", "span", source.row):
             for start in range(first, first + count, _ROWS_AT_ONCE):
                 yield from self.line_range(start, min(start + _ROWS_AT_ONCE, first + count))
+
+    def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
+        wanted = sorted(set(lines))
+        table = self.table("lines")
+        spans = [((table.one("end", row - 1) if row else 0), table.one("end", row)) for row in wanted]
+        with contextlib.suppress(Damaged):  # whoever reads a damaged block hears of it
+            self.line_stream.prefetch(spans)
+        found = {
+            row: StoredLine(
+                self.line_stream.read(*span), table.one("flags", row), self.name(table.one("type", row))
+            )
+            for row, span in zip(wanted, spans, strict=True)
+        }
+        return [found[row] for row in lines]
 
     def usage(self) -> UsageColumns:
         return self._usage_columns
@@ -420,7 +435,7 @@ class Hdf5View:
     ) -> StoredEntry:
         """A row's cells as a value; `before` is the end and the entries of the line before its own."""
         return StoredEntry(
-            id=_short_id(key, row - before[1]), session=self._session_id(cell["session"]),
+            id=short_id(key, row - before[1]), session=self._session_id(cell["session"]),
             type=self.name(type_),
             entry=Entry(
                 kind=Kind(cell["kind"]), text=self._entry_text(cell, before[0]), flags=cell["flags"],
@@ -575,10 +590,6 @@ class LazySessions:
 
     def __iter__(self) -> Iterator[Session]:
         return iter(self._view.sessions())
-
-
-def _short_id(key: int, part: int) -> str:
-    return f"{key:016x}"[:12] + (f".{part}" if part else "")
 
 
 def session_key(agent: str, host: str, id_: str) -> int:

@@ -160,9 +160,11 @@ class ReferenceView:
 
     def lines(self, source: Source) -> Iterator[StoredLine]:
         assert isinstance(source, _NumberedSource)
-        for n in self._state.sources[source.number].lines:
-            line = self._state.lines[n].line
-            yield StoredLine(line.data, line.flags, line.parsed.type if line.parsed else "")
+        yield from self.lines_at(self._state.sources[source.number].lines)
+
+    def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
+        held = [self._state.lines[n].line for n in lines]
+        return [StoredLine(each.data, each.flags, each.parsed.type if each.parsed else "") for each in held]
 
     def usage(self) -> UsageColumns:
         counted = list(self._state.usage.values())

@@ -1,0 +1,260 @@
+"""Redaction measured: `python -m benchmarks.redact [--corpus DIR]`.
+
+Three figures: how many megabytes of real logs it reads in a second of processor time; how many planted
+secrets it masks, each of them random and of its kind's published form; how often it masks something in
+ordinary code.
+The planted forms and the rules have one author: the second figure says that nothing broke, not how much of
+the world is covered. `--show` prints every hit of the third, to be looked at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import random
+import string
+import sys
+import sysconfig
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from recollect.redact import redact
+
+SPEED_MB_LEAST = 10.0
+FALSE_HITS_MAX = 1.0  # in 10,000 lines
+ROUNDS = 25
+LOG_BYTES = 60_000_000
+
+
+@dataclass(frozen=True)
+class Canary:
+    """A secret of our own making, and a line of a log that holds it."""
+
+    kind: str
+    secret: str
+    line: str
+
+
+def canaries(seed: int) -> Iterator[Canary]:
+    """One secret of every kind, the same for the same seed."""
+    draw = random.Random(seed)
+    for kind, secret, line in KINDS:
+        made = secret(draw)
+        yield Canary(kind, made, line.replace("@@", made))
+
+
+def written(canary: Canary) -> Iterator[tuple[str, str]]:
+    """The line in the shapes a log gives it, with the secret as it is written there."""
+    yield canary.line, canary.secret
+    for depth in (1, 2):
+        line, secret = canary.line, canary.secret
+        for _ in range(depth):
+            line, secret = json.dumps({"output": line}), json.dumps(secret)[1:-1]
+        yield line, secret
+    yield f"curl 'https://app.local/?next={quote(canary.line, safe='')}'", quote(canary.secret, safe="")
+    encoded = base64.b64encode(canary.line.encode()).decode()
+    yield f"data: {encoded}", encoded
+
+
+# -- what is planted ----------------------------------------------------------------------------
+
+_ALNUM = string.ascii_letters + string.digits
+_WORD = _ALNUM + "_-"
+_HEX = "0123456789abcdef"
+_BASE64 = _ALNUM + "+/"
+
+
+def _of(letters: str, count: int, before: str = "", after: str = "") -> Callable[[random.Random], str]:
+    # The last one is a letter or a digit: a sign at the end is not told from what follows.
+    ends = [each for each in letters if each.isalnum()]
+    return lambda draw: before + "".join(draw.choices(letters, k=count - 1)) + draw.choice(ends) + after
+
+
+def _jwt(draw: random.Random) -> str:
+    claims = {"sub": "".join(draw.choices(_ALNUM, k=9)), "iat": draw.randrange(10**9)}
+    parts = [json.dumps({"alg": "HS256", "typ": "JWT"}), json.dumps(claims)]
+    body = ".".join(base64.urlsafe_b64encode(each.encode()).decode().rstrip("=") for each in parts)
+    return f"{body}.{_of(_WORD, 43)(draw)}"
+
+
+def _key_block(draw: random.Random) -> str:
+    lines = "\n".join("".join(draw.choices(_BASE64, k=64)) for _ in range(12))
+    name = draw.choice(["RSA ", "EC ", "OPENSSH ", ""])
+    return f"-----BEGIN {name}PRIVATE KEY-----\n{lines}\nab==\n-----END {name}PRIVATE KEY-----"
+
+
+def _discord(draw: random.Random) -> str:
+    number = base64.b64encode(str(draw.randrange(10**17, 10**18)).encode()).decode().rstrip("=")
+    return f"{number}.{_of(_WORD, 6)(draw)}.{_of(_WORD, 38)(draw)}"
+
+
+def _login(draw: random.Random) -> str:
+    return base64.b64encode(f"ada:{_of(_ALNUM, 14)(draw)}".encode()).decode()
+
+
+def _two(first: Callable[[random.Random], str], second: Callable[[random.Random], str], by: str) -> Any:
+    return lambda draw: first(draw) + by + second(draw)
+
+
+KINDS: tuple[tuple[str, Callable[[random.Random], str], str], ...] = (
+    ("aws-access-key", _of(string.ascii_uppercase, 16, "AK" + "IA"), "aws_access_key_id = @@"),
+    ("aws-secret", _of(_BASE64, 40), "aws_secret_access_key = @@"),
+    ("github-token", _of(_ALNUM, 36, "gh" + "p_"), "git clone https://@@@github.com/ada/harbor"),
+    ("github-token", _of(_ALNUM, 36, "gh" + "s_"), "remote: token @@ expired"),
+    ("github-token", _of(_ALNUM + "_", 82, "github" + "_pat_"), "GH_TOKEN=@@ gh pr list"),
+    ("gitlab-token", _of(_WORD, 20, "gl" + "pat-"), "PRIVATE-TOKEN: @@"),
+    ("gitlab-token", _two(_of(_WORD, 27, "gl" + "pat-"), _of(_HEX, 9, "01."), "."), "glab auth login -t @@"),
+    ("slack-token", _of(string.digits, 12, "xo" + "xb-", "-a9Kd83kSl2mQpZ7vB4nT1xR"), "bot: @@"),
+    ("slack-webhook", _of(_ALNUM, 24, "T0A1B2C3D/B0A1B2C3D/"), "POST https://hooks.slack.com/services/@@"),
+    ("stripe-key", _of(_ALNUM, 24, "sk" + "_live_"), 'stripe.api_key = "@@"'),
+    ("openai-key", _of(_ALNUM, 48, "sk" + "-proj-"), "OPENAI: @@"),
+    ("anthropic-key", _of(_WORD, 90, "sk" + "-ant-api03-"), 'client = Anthropic("@@")'),
+    ("huggingface-token", _of(_ALNUM, 34, "h" + "f_"), "huggingface-cli login --token @@"),
+    ("npm-token", _of(_ALNUM, 36, "np" + "m_"), "//registry.local/:_authToken=@@"),
+    ("pypi-token", _of(_WORD, 150, "py" + "pi-AgEIcHlwaS5vcmc"), "twine upload -u __token__ -p @@"),
+    ("sendgrid-key", _two(_of(_WORD, 22, "S" + "G."), _of(_WORD, 43), "."), "mail key @@ rejected"),
+    ("twilio-key", _of(_HEX, 32, "S" + "K"), "twilio key sid @@"),
+    ("telegram-token", _of(_WORD, 33, "123498765:" + "AA"), "GET https://api.telegram.org/bot@@/getMe"),
+    ("discord-token", _discord, "client.login('@@')"),
+    ("google-key", _of(_WORD, 35, "AI" + "za"), "maps.js?key=@@&v=3"),
+    ("google-key", _of(_WORD, 120, "ya" + "29.a0"), "gcloud says @@"),
+    ("azure-key", _of(_BASE64, 86, after="=="), "Protocol=https;AccountName=ada;AccountKey=@@"),
+    ("signed-url", _of(_ALNUM, 43, after="%3D"), "https://ada.blob.local/c?sv=2022&se=2030&sr=c&sig=@@"),
+    ("vault-token", _of(_WORD, 90, "hv" + "s."), "VAULT said @@"),
+    ("digitalocean-token", _of(_HEX, 64, "do" + "p_v1_"), "doctl auth init -t @@"),
+    ("jwt", _jwt, "the cookie held @@ all along"),
+    ("private-key", _key_block, "cat deploy.pem\n@@\n$ exit"),
+    ("url-password", _of(_ALNUM + "!*", 14), "psql postgres://ada:@@@db.local:5432/harbor"),
+    ("url-password", _of(_ALNUM, 12, "p@ss/"), "redis://:@@@cache.local/0"),
+    ("bearer-token", _of(_ALNUM, 32), "curl -H 'Authorization: Bearer @@' https://api.local"),
+    ("authorization", _of(_HEX, 40), '"Authorization": "token @@"'),
+    ("basic-login", _login, "Authorization: Basic @@"),
+    ("basic-login", _login, '{"auths": {"registry.local": {"auth": "@@"}}}'),
+    ("cookie", _of(_ALNUM, 32), "Set-Cookie: sessionid=@@; HttpOnly; Path=/"),
+    ("cookie", _of(_ALNUM, 32), "curl -H 'Cookie: theme=dark; sid=@@' https://app.local"),
+    ("password", _of(_ALNUM, 12), "machine git.local login ada password @@"),
+    ("password", _of(_ALNUM + "!#*", 12), "DB_PASSWORD=@@"),
+    ("password", _of(_ALNUM, 10), "curl -u ada:@@ https://api.local"),
+    ("password", _of(_ALNUM, 10), "mysql -u root -p@@ harbor"),
+    ("password", _of(_ALNUM, 12), '{"user": "ada", "password": "@@"}'),
+    ("password", _of(_ALNUM, 12), "the password is @@"),
+    ("password", _of(_ALNUM, 12), "  password: @@"),
+    ("password", _of(_ALNUM, 16), "docker login --password @@ registry.local"),
+    ("password", _of(_ALNUM, 12), 'password: str = "@@"'),
+    ("password", _of(_ALNUM, 12), "<Password>@@</Password>"),
+    ("secret", _of(_ALNUM + "-~", 32), "client_secret: '@@'"),
+    ("secret", _of(_ALNUM + "!*(", 50), "SECRET_KEY = '@@'"),
+    ("token", _of(_HEX, 40), "export SENTRY_AUTH_TOKEN=@@"),
+    ("token", _of(_ALNUM, 32), "GET /v1/me?access_token=@@&page=2"),
+    ("key", _of(_ALNUM, 32), 'apiKey: "@@",'),
+    ("key", _of(_HEX, 32), "X-Api-Key: @@"),
+    ("key", _of(_ALNUM, 32), '[{"name": "MAIL_API_KEY", "value": "@@"}]'),
+    ("key", _of(_ALNUM, 32), "os.environ['MAIL_API_KEY'] = '@@'"),
+)  # fmt: skip
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.redact", description="Measure redaction.")
+    parser.add_argument("--corpus", type=Path, default=os.environ.get("RECOLLECT_CORPUS"), metavar="DIR")
+    parser.add_argument("--show", action="store_true", help="print what is masked in code and logs")
+    arguments = parser.parse_args(argv)
+    marks = [_planted(), _false_hits(_code(), arguments.show, "ordinary code")]
+    if arguments.corpus:
+        texts = sorted(set(_logs(Path(arguments.corpus))))
+        marks += [_speed(texts), _false_hits(texts, arguments.show, "real logs")]
+    return 0 if all(marks) else 1
+
+
+def _planted() -> bool:
+    """Every kind, in every shape a log gives a line; what is left of a secret is a miss."""
+    missed: Counter[str] = Counter()
+    planted = 0
+    for canary in (each for seed in range(ROUNDS) for each in canaries(seed)):
+        for at, (line, secret) in enumerate(written(canary)):
+            planted += 1
+            missed[f"{canary.kind} {_SHAPES[at]}"] += secret in redact(line).text
+    total = sum(missed.values())
+    print(f"{'planted secrets masked':<42}{planted - total:,} of {planted:,}")
+    for name, count in missed.most_common():
+        if count:
+            print(f"  missed {name:<33}{count}")
+    return total * 100 < planted
+
+
+_SHAPES = ("plain", "in JSON", "in JSON in JSON", "percent-encoded", "in base64")
+
+
+def _false_hits(texts: Sequence[str], show: bool, name: str) -> bool:
+    lines = hits = 0
+    for text in texts:
+        lines += text.count("\n") + 1
+        found = redact(text)
+        hits += sum(found.found.values())
+        if show and found.found:
+            _show(text, found.text)
+    rate = hits * 10_000 / lines
+    print(f"{name + ', hits in 10,000 lines':<42}{rate:.2f} ({hits:,} in {lines:,} lines)")
+    return rate < FALSE_HITS_MAX
+
+
+def _show(before: str, after: str) -> None:
+    for old, new in zip(before.splitlines(), after.splitlines(), strict=False):
+        if old != new:
+            print(f"  {old.strip()[:150]!r}\n    {new.strip()[:150]!r}", file=sys.stderr)
+
+
+def _speed(texts: Sequence[str]) -> bool:
+    size = sum(len(each.encode("utf-8", "surrogatepass")) for each in texts)
+    begun = time.process_time()
+    for text in texts:
+        redact(text)
+    rate = size / 1e6 / (time.process_time() - begun)
+    print(f"{'real logs, a second of processor':<42}{rate:.1f} MB ({size / 1e6:.1f} MB read)")
+    return rate >= SPEED_MB_LEAST
+
+
+def _code() -> list[str]:
+    """The standard library and what is installed beside us."""
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "purelib")}
+    files = sorted({file for folder in folders for file in Path(folder).rglob("*.py")})
+    return [file.read_text("utf-8", "replace") for file in files]
+
+
+def _logs(corpus: Path) -> Iterator[str]:
+    """The strings of an even pick of log files."""
+    files = sorted(corpus.rglob("*.jsonl"))
+    random.Random(1).shuffle(files)
+    left = LOG_BYTES
+    for file in files:
+        if left <= 0:
+            return
+        left -= file.stat().st_size
+        for line in file.read_text("utf-8", "replace").splitlines():
+            yield from _strings(line)
+
+
+def _strings(line: str) -> Iterator[str]:
+    try:
+        todo = [json.loads(line)]
+    except ValueError:
+        return
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict | list):
+            todo.extend(item.values() if isinstance(item, dict) else item)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

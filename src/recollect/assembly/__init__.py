@@ -1,0 +1,1 @@
+"""The five passes of `recollect.assemble`: plan, gather, expand, select, compose."""

@@ -1,0 +1,72 @@
+"""Sessions and entries of any agent as conversations: who reads what, and how entries become turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from recollect.errors import UsageError
+from recollect.export import read_claude, read_codex
+from recollect.export.conversation import Conversation, Message
+
+if TYPE_CHECKING:
+    from recollect.store.base import Session, StoredEntry, View
+
+
+def conversation(
+    view: View, session: Session, *, until: str = "", before_compaction: bool = False
+) -> Conversation:
+    """A whole session as its agent would resume it; at an entry, or before it was last compacted."""
+    reader = _READERS.get(session.facts.agent)
+    if reader is None:
+        raise UsageError(
+            f"session {session.facts.id} is of {session.facts.agent or 'no agent that is known'}",
+            hint="sessions of " + " and ".join(sorted(_READERS)) + " can be resumed",
+        )
+    return reader.conversation(view, session, until=until, before_compaction=before_compaction)
+
+
+def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
+    """Entries of any sessions as messages, in the order given; what one answer says stands together.
+
+    What is no part of a conversation (bookkeeping, empty entries) gives no message.
+    """
+    lines = view.entry_columns("line")["line"]
+    sessions = view.session_rows()
+    agents: dict[int, str] = {}
+    found: list[Message] = []
+    for stored, line in zip(
+        view.entries_at(rows), view.lines_at([int(lines[row]) for row in rows]), strict=True
+    ):
+        if stored.session_row not in agents:
+            agents[stored.session_row] = sessions[stored.session_row].facts.agent
+        reader = _READERS.get(agents[stored.session_row])
+        made = reader.message_of(stored, line.data) if reader else None
+        if made is not None and found and _continues(found[-1], made):
+            found[-1] = replace(found[-1], blocks=found[-1].blocks + made.blocks)
+        elif made is not None:
+            found.append(made)
+    return found
+
+
+class _Reader(Protocol):
+    """What a module that reads one agent's sessions has."""
+
+    def conversation(
+        self, view: View, session: Session, *, until: str = "", before_compaction: bool = False
+    ) -> Conversation: ...
+
+    def message_of(self, stored: StoredEntry, line: bytes) -> Message | None: ...
+
+
+_READERS: dict[str, _Reader] = {"claude": read_claude, "codex": read_codex}
+
+
+def _continues(last: Message, made: Message) -> bool:
+    """Whether two messages are parts of one."""
+    if (last.role, last.agent, last.session, last.meta) != (made.role, made.agent, made.session, made.meta):
+        return False
+    if made.role == "assistant":
+        return last.message_id == made.message_id
+    return bool(made.blocks[0].uuid) and last.blocks[-1].uuid == made.blocks[0].uuid
