@@ -325,7 +325,7 @@ class TestTheCheck:
         [
             (b"", "newline"),
             (b"\n", "line 1: no JSON"),
-            (b"[]\n", "line 1: no object"),
+            (b"[]\n", "line 1: no record"),
             (b'{"a": NaN}\n', "line 1: no JSON"),
             (b'{"a": "\xff"}\n', "half of a character"),
             (b'{"a": "\\ud800"}\n', "half of a character"),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from recollect.export.lines_check import file_problems
 from recollect.places import is_uuid
 
 Record = dict[str, Any]
@@ -30,7 +31,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 def validate(data: bytes, session_id: str) -> list[str]:
     """What is wrong with a session file; nothing, if it may be written under this id."""
-    problems = list(_file(data, session_id))
+    problems = list(file_problems(data, session_id, lambda value: True))
     if problems:
         return problems
     records = [(number, json.loads(line)) for number, line in enumerate(data.split(b"\n")[:-1], 1)]
@@ -39,28 +40,6 @@ def validate(data: bytes, session_id: str) -> list[str]:
     ]
     chain = [(number, record) for number, record in records if record.get("type") in _CHAIN]
     return problems or [*_chain(chain), *_turns(chain)]
-
-
-def _file(data: bytes, session_id: str) -> Iterator[str]:
-    if not is_uuid(session_id):
-        yield f"{session_id!r} is no UUID"
-    if not data.endswith(b"\n"):
-        yield "the file does not end with a newline"
-    for number, line in enumerate(data.split(b"\n")[:-1], 1):
-        try:
-            value = json.loads(line.decode("utf-8"), parse_constant=_no_number)
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeError:
-            yield f"line {number}: half of a character"
-        except (ValueError, RecursionError):
-            yield f"line {number}: no JSON"
-        else:
-            if type(value) is not dict:
-                yield f"line {number}: no object"
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(name)
 
 
 def _record(record: Record, session_id: str) -> Iterator[str]:

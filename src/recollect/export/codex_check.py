@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from recollect.export.lines_check import file_problems
 from recollect.places import is_uuid
 
 Record = dict[str, Any]
@@ -43,7 +44,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 def validate(data: bytes, session_id: str) -> list[str]:
     """What is wrong with a rollout; nothing, if it may be written under this id."""
-    problems = list(_file(data, session_id))
+    problems = list(file_problems(data, session_id, lambda value: type(value.get("payload")) is dict))
     if problems:
         return problems
     records = [(number, json.loads(line)) for number, line in enumerate(data.split(b"\n")[:-1], 1)]
@@ -52,28 +53,6 @@ def validate(data: bytes, session_id: str) -> list[str]:
         return problems
     items = [(number, record["payload"]) for number, record in records if record["type"] == "response_item"]
     return [*_meta(records, session_id), *_shown(records), *_pairs(items), *_thoughts(items)]
-
-
-def _file(data: bytes, session_id: str) -> Iterator[str]:
-    if not is_uuid(session_id):
-        yield f"{session_id!r} is no UUID"
-    if not data.endswith(b"\n"):
-        yield "the file does not end with a newline"
-    for number, line in enumerate(data.split(b"\n")[:-1], 1):
-        try:
-            value = json.loads(line.decode("utf-8"), parse_constant=_no_number)
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
-        except UnicodeError:
-            yield f"line {number}: half of a character"
-        except (ValueError, RecursionError):
-            yield f"line {number}: no JSON"
-        else:
-            if type(value) is not dict or type(value.get("payload")) is not dict:
-                yield f"line {number}: no record"
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(name)
 
 
 def _record(record: Record) -> Iterator[str]:

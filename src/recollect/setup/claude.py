@@ -8,7 +8,6 @@ and the settings are left alone: else every event would be captured, and told, t
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +28,7 @@ from recollect.setup.entries import (
     without_server,
 )
 from recollect.setup.json_text import Document
+from recollect.setup.programs import version_said
 
 # Seconds. A hook is done in a fraction of one; without a number Claude Code waits ten minutes.
 # At the end of a session it grants 1.5 s to all hooks together unless one asks for more.
@@ -36,7 +36,6 @@ TIMEOUTS = {
     "SessionStart": 5, "UserPromptSubmit": 5, "Stop": 5, "SubagentStop": 5, "PreCompact": 5, "SessionEnd": 5,
 }  # fmt: skip
 
-_VERSION_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +54,7 @@ class Claude:
         return self._root.is_dir() or self._program is not None
 
     def version(self) -> str:
-        if self._program is None:
-            return ""
-        try:
-            asked = subprocess.run(
-                [self._program, "--version"], env=self.environ, stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, errors="replace", timeout=_VERSION_SECONDS, check=True,
-            )  # fmt: skip
-        except (OSError, subprocess.SubprocessError):
-            return ""
-        return asked.stdout.partition(" ")[0].strip()
+        return version_said(self._program, self.environ).partition(" ")[0].strip()
 
     def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
         if self._plugin():

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +31,7 @@ from recollect.setup.entries import (
     without_hooks,
 )
 from recollect.setup.json_text import Document
+from recollect.setup.programs import version_said
 from recollect.setup.service import VARIABLES
 from recollect.setup.toml_text import Toml, toml_change, toml_removal
 
@@ -43,7 +43,6 @@ TIMEOUTS = {
 # Codex gives a server hardly anything of its own environment; these say where our files and theirs are.
 PASSED_ON = VARIABLES
 
-_VERSION_SECONDS = 10
 _TABLE = ("mcp_servers", SERVER)
 
 
@@ -63,16 +62,7 @@ class Codex:
         return self._root.is_dir() or self._program is not None
 
     def version(self) -> str:
-        if self._program is None:
-            return ""
-        try:
-            asked = subprocess.run(
-                [self._program, "--version"], env=self.environ, stdin=subprocess.DEVNULL, capture_output=True,
-                text=True, errors="replace", timeout=_VERSION_SECONDS, check=True,
-            )  # fmt: skip
-        except (OSError, subprocess.SubprocessError):
-            return ""
-        return asked.stdout.strip().rpartition(" ")[2]
+        return version_said(self._program, self.environ).strip().rpartition(" ")[2]
 
     def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
         line = hook_command(self.name, self.config)
