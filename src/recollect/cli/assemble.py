@@ -65,6 +65,8 @@ def _delivered(made: Assembly, done: Any, args: argparse.Namespace, screen: Scre
     if args.dry_run:
         print_assembly(made, screen)
     print_delivered(done, screen)
+    if args.into:
+        screen.note(f"start it in {one_line(args.into)}")
     return 0
 
 

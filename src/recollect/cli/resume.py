@@ -24,6 +24,8 @@ def resume(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("resume", {"session": session, **delivered_object(done)})
         return 0
     print_delivered(done, screen)
+    if args.into:
+        screen.note(f"start it in {one_line(args.into)}")
     return 0
 
 

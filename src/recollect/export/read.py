@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 from recollect.errors import UsageError
 from recollect.export import read_claude, read_codex
 from recollect.export.conversation import Conversation, Message
+from recollect.records import Flag
 
 if TYPE_CHECKING:
-    from recollect.store.base import Session, StoredEntry, View
+    from recollect.store.base import Array, Session, StoredEntry, View
 
 
 def conversation(
@@ -32,7 +33,9 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
 
     What is no part of a conversation (bookkeeping, empty entries) gives no message.
     """
-    lines = view.entry_columns("line")["line"]
+    columns = view.entry_columns("line", "flags", "session")
+    lines, repeats = columns["line"], _repeats(columns, rows)
+    again = dict(zip(repeats, view.lines_at([int(lines[row + 1]) for row in repeats]), strict=True))
     sessions = view.session_rows()
     agents: dict[int, str] = {}
     found: list[Message] = []
@@ -42,12 +45,23 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
         if stored.session_row not in agents:
             agents[stored.session_row] = sessions[stored.session_row].facts.agent
         reader = _READERS.get(agents[stored.session_row])
-        made = reader.message_of(stored, line.data) if reader else None
+        repeated = again[stored.row].data if stored.row in again else b""
+        made = reader.message_of(stored, line.data, repeated) if reader else None
         if made is not None and found and _continues(found[-1], made):
             found[-1] = replace(found[-1], blocks=found[-1].blocks + made.blocks)
         elif made is not None:
             found.append(made)
     return found
+
+
+def _repeats(columns: dict[str, Array], rows: Sequence[int]) -> list[int]:
+    """The rows behind which the log says the same once more."""
+    last = len(columns["flags"]) - 1
+    return [
+        row for row in rows
+        if row < last and columns["flags"][row + 1] & Flag.COPY
+        and columns["session"][row] == columns["session"][row + 1]
+    ]  # fmt: skip
 
 
 class _Reader(Protocol):
@@ -57,7 +71,7 @@ class _Reader(Protocol):
         self, view: View, session: Session, *, until: str = "", before_compaction: bool = False
     ) -> Conversation: ...
 
-    def message_of(self, stored: StoredEntry, line: bytes) -> Message | None: ...
+    def message_of(self, stored: StoredEntry, line: bytes, again: bytes, /) -> Message | None: ...
 
 
 _READERS: dict[str, _Reader] = {"claude": read_claude, "codex": read_codex}

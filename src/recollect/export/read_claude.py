@@ -43,7 +43,7 @@ def conversation(
     )  # fmt: skip
 
 
-def message_of(stored: StoredEntry, line: bytes) -> Message | None:
+def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message | None:
     """The message that one entry is, None where it is no part of a conversation."""
     record = Record(0, _decoded(line), line)
     if record.speaks:

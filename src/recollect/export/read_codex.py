@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from recollect.adapters.fields import count_of, dict_of, list_of, text_of, time_of
+from recollect.adapters.fields import count_of, dict_of, lines_of, list_of, text_of, time_of
 from recollect.errors import NotFound
 from recollect.export.codex_blocks import is_typed, message_of_item
 from recollect.export.conversation import Block, Conversation, Message, Role
@@ -58,12 +58,19 @@ def conversation(
     )  # fmt: skip
 
 
-def message_of(stored: StoredEntry, line: bytes) -> Message | None:
-    """The message that one entry is, None where it is no part of a conversation."""
+def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message | None:
+    """The message that one entry is, None where it is no part of a conversation.
+
+    `again` is the line behind it where that says the same: an event comes before the item that it tells of.
+    """
     kind, entry = stored.entry.kind, stored.entry
     if kind in (Kind.EVENT, Kind.UNKNOWN):
         return None
     item = _item_of(_decoded(line))
+    if item is None and (item := _item_of(_decoded(again))) is not None:
+        return message_of_item(
+            item, stored.session, entry=stored.id, time_ms=entry.time_ms, model=entry.model, part=0
+        )
     if item is not None:
         part = int(stored.id.partition(".")[2] or 0)
         return message_of_item(
@@ -149,9 +156,20 @@ def _end_of(wanted: StoredEntry, lines: Sequence[bytes], session: str) -> int:
 
 def _compaction(lines: Sequence[bytes], session: str) -> int:
     for n in range(len(lines) - 1, -1, -1):
-        if b'"compacted"' in lines[n] and _decoded(lines[n]).get("type") == "compacted":
-            return n
+        record = _decoded(lines[n]) if b'"compacted"' in lines[n] else {}
+        if record.get("type") == "compacted":
+            return _without_summary(lines[:n], text_of(dict_of(record.get("payload")).get("message")))
     raise NotFound(f"session {session} was never compacted", hint="leave out --before-compaction")
+
+
+def _without_summary(lines: Sequence[bytes], summary: str) -> int:
+    """How many lines there are before the answer that became the summary: Codex logs it as an answer."""
+    for n in range(len(lines) - 1, max(len(lines) - _TWIN_LINES_MAX, 0) - 1, -1):
+        item = _item_of(_decoded(lines[n]))
+        if item is not None:
+            said = lines_of(item.get("content")) if item.get("role") == "assistant" else ""
+            return n if said and summary.endswith(said) else len(lines)
+    return len(lines)
 
 
 # -- the history they come to
