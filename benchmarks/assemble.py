@@ -12,7 +12,6 @@ Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import importlib
 import statistics
@@ -30,7 +29,6 @@ from benchmarks import product, report
 from benchmarks.assemble_tasks import TASKS, Task
 from benchmarks.measure import machine, spread
 from benchmarks.report import Row
-from benchmarks.search import KEPT
 from benchmarks.search_lab import Effort as SearchEffort
 from benchmarks.search_lab import SearchLab, Stocked
 
@@ -260,7 +258,7 @@ def _memory(store: Path, cache: Path, *, create: bool = False) -> Iterator[Memor
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = _parser().parse_args(argv)
+    arguments = report.corpus_parser("assemble", "Measure the marks of assembly.", ROWS).parse_args(argv)
     effort = Effort.quick() if arguments.quick else Effort()
     names = arguments.only or (list(ROWS) if arguments.corpus else ["tasks"])
     arguments.keep.mkdir(parents=True, exist_ok=True)
@@ -273,16 +271,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(report.table([row for _, row in rows]))
     report.write(arguments.json, "recollect.benchmarks.assemble", rows, conditions, asdict(effort))
     return report.status(rows)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = report.parser(
-        "assemble", "Measure the marks of assembly.", ROWS,
-        folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs",
-    )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="10,000 entries: does it run at all")
-    parser.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where the stores stay")
-    return parser
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import subprocess
@@ -30,7 +29,6 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompac
 PEER_EVENTS = ("UserPromptSubmit", "Stop")  # the two that its own setup registers
 OVER_MS_MAX = 40.0
 CROWD_SECONDS_MAX = 1.0
-KEPT = Path(tempfile.gettempdir()) / "recollect-bench-search"
 Taken = dict[str, tuple[list[float], list[float]]]  # wall and processor seconds of each line
 EMPTY = shlex.join([sys.executable, "-c", "pass"])
 
@@ -153,7 +151,7 @@ def _both(values: Sequence[float]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = _parser().parse_args(argv)
+    arguments = report.corpus_parser("hook", "Measure the marks of the hook.", ROWS).parse_args(argv)
     if arguments.corpus is None:
         print("give the unpacked corpus: --corpus DIR, or RECOLLECT_CORPUS", file=sys.stderr)
         return 2
@@ -167,16 +165,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"load of the machine: {conditions['load_1m']} before, {machine(arguments.keep)['load_1m']} after")
     report.write(arguments.json, "recollect.benchmarks.hook", rows, conditions, asdict(effort))
     return report.status(rows)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = report.parser(
-        "hook", "Measure the marks of the hook.", ROWS,
-        folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs",
-    )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="few rounds, 10,000 entries: does it run at all")
-    parser.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where the stores stay")
-    return parser
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -24,7 +23,6 @@ from typing import Any
 from benchmarks import product, report
 from benchmarks.measure import interleaved, machine, run, spread
 from benchmarks.report import Row
-from benchmarks.search import KEPT
 from benchmarks.search_lab import Effort as SearchEffort
 from benchmarks.search_lab import SearchLab, Stocked
 
@@ -209,7 +207,7 @@ def _both(seconds: Sequence[float]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = _parser().parse_args(argv)
+    arguments = report.corpus_parser("mcp", "Measure the marks of the MCP server.", ROWS).parse_args(argv)
     if arguments.corpus is None:
         print("give the unpacked corpus: --corpus DIR, or RECOLLECT_CORPUS", file=sys.stderr)
         return 2
@@ -223,16 +221,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(report.table([row for _, row in rows]))
     report.write(arguments.json, "recollect.benchmarks.mcp", rows, conditions, asdict(effort))
     return report.status(rows)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = report.parser(
-        "mcp", "Measure the marks of the MCP server.", ROWS,
-        folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs",
-    )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="10,000 entries: does it run at all")
-    parser.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where the stores stay")
-    return parser
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 
 LabT = TypeVar("LabT")
 RESULTS = Path(__file__).parent / "results"
+KEPT = Path(tempfile.gettempdir()) / "recollect-bench-search"
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,16 @@ def parser(
     )  # fmt: skip
     made.add_argument("--only", nargs="+", choices=rows, metavar="NAME", help=f"of: {', '.join(rows)}")
     made.add_argument("--json", type=Path, default=results, metavar="FILE", help=f"default: {results.name}")
+    return made
+
+
+def corpus_parser(name: str, about: str, rows: Mapping[str, object]) -> argparse.ArgumentParser:
+    """The same for what is measured on real logs, and on stores made of them that are kept between runs."""
+    made = parser(
+        name, about, rows, folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs"
+    )
+    made.add_argument("--quick", action="store_true", help="small stores, few rounds: does it run at all")
+    made.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where the stores stay")
     return made
 
 

@@ -19,8 +19,6 @@ from benchmarks.measure import machine, own_rss_mb
 from benchmarks.search_lab import Effort, SearchLab
 from benchmarks.search_rows import ROWS
 
-KEPT = Path(tempfile.gettempdir()) / "recollect-bench-search"
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
@@ -43,13 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = report.parser(
-        "search", "Measure the marks of search.", ROWS,
-        folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs",
-    )  # fmt: skip
+    parser = report.corpus_parser("search", "Measure the marks of search.", ROWS)
     parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help="entries in the stores")
-    parser.add_argument("--quick", action="store_true", help="10,000 entries: does it run at all")
-    parser.add_argument("--keep", type=Path, default=KEPT, metavar="DIR", help="where the stores stay")
     return parser
 
 

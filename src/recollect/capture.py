@@ -84,7 +84,11 @@ class Capture:
         self, store: str, state: str, host: str, roots: Mapping[str, list[str]], *, seconds: float = 60.0
     ) -> None:
         self._journal = Journal(store, lock_seconds=min(LOCK_SECONDS, seconds))
-        self._state, self._host, self._roots = state, host, roots
+        self._state, self._host = state, host
+        self._roots = {
+            agent: [(os.path.realpath(each) + os.sep, each) for each in folders]
+            for agent, folders in roots.items()
+        }
         self._deadline = time.monotonic() + seconds
         self.bytes = 0  # appended
 
@@ -173,8 +177,7 @@ class Capture:
 
     def _place(self, agent: str, path: str) -> places.Place | None:
         """What a file below one of the agent's folders is, whatever that folder is called; None elsewhere."""
-        for root in self._roots.get(agent, []):
-            real = os.path.realpath(root) + os.sep
+        for real, root in self._roots.get(agent, []):
             if path.startswith(real):
                 return place_of(agent, os.path.join(root, path[len(real) :]))
         return None
@@ -216,15 +219,20 @@ def read_followed(state: str, path: str) -> Followed | None:
 
 def write_followed(state: str, session: Followed) -> None:
     """Replaced in one step, and not synced: it can be lost without harm."""
-    path = _file_of(state, session.path)
-    new = f"{path}.{os.getpid()}.new"
     files = {name: taken.packed() for name, taken in session.files.items()}
-    text = dumps([session.agent, session.path, session.ended, files]).encode("ascii")
-    if not os.path.isdir(os.path.dirname(path)):
-        Disk().make_folder(os.path.dirname(path))
+    replace_file(
+        _file_of(state, session.path), dumps([session.agent, session.path, session.ended, files])
+    )
+
+
+def replace_file(path: str, text: str) -> None:
+    """Owner-only, and in one step: a reader sees the old text or the new one."""
+    folder, new = os.path.dirname(path), f"{path}.{os.getpid()}.new"
+    if not os.path.isdir(folder):
+        Disk().make_folder(folder)
     fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.write(fd, text)
+        os.write(fd, text.encode("utf-8", "replace"))
     finally:
         os.close(fd)
     os.replace(new, path)

@@ -39,7 +39,7 @@ def thought(words: str, signature: str = "c2ln") -> Block:
 def written(*messages: Message, **more: Any) -> tuple[Records, Fidelity]:
     """The records of a conversation, which are such that Claude Code takes them."""
     data, fidelity = render(
-        Conversation(messages, **more), session_id=SESSION, cwd="/work/harbor", version="2.1.197",
+        Conversation(messages, **more), session_id=SESSION, cwd="/srv/harbor", version="2.1.197",
         branch="main", now_ms=NOW,
     )  # fmt: skip
     assert validate(data, SESSION) == []
@@ -171,7 +171,7 @@ class TestTheRecords:
         assert (first["parentUuid"], second["parentUuid"]) == (None, first["uuid"])
         assert first["uuid"] == str(uuid.uuid5(uuid.UUID(SESSION), "0"))
         assert {record["sessionId"] for record in records} == {SESSION}
-        assert (second["cwd"], second["version"], second["gitBranch"]) == ("/work/harbor", "2.1.197", "main")
+        assert (second["cwd"], second["version"], second["gitBranch"]) == ("/srv/harbor", "2.1.197", "main")
         assert second["forkedFrom"] == {"sessionId": "old", "messageUuid": "u-1", "by": "recollect"}
         assert title["customTitle"] == "Tea\\x1b[31m"
         assert "requestId" not in second
@@ -211,11 +211,11 @@ class TestTheTarget:
 
     def test_settings_of_the_agent_move_it(self, tmp_path: Path) -> None:
         moved = {"CLAUDE_CONFIG_DIR": str(tmp_path / "c"), "CLAUDE_CODE_PROJECT_DIR_NAME": "one"}
-        assert target("/h", moved, "/work", SESSION).parent == tmp_path / "c/projects/one"
+        assert target("/h", moved, "/srv", SESSION).parent == tmp_path / "c/projects/one"
         tricked = {**moved, "CLAUDE_CODE_PROJECT_DIR_NAME": "../up"}
-        assert target("/h", tricked, "/work", SESSION).parent == tmp_path / "c/projects/-work"
+        assert target("/h", tricked, "/srv", SESSION).parent == tmp_path / "c/projects/-srv"
         alone = {"CLAUDE_CODE_PROJECT_DIR_NAME": "one"}
-        assert target("/h", alone, "/work", SESSION).parent == Path("/h/.claude/projects/-work")
+        assert target("/h", alone, "/srv", SESSION).parent == Path("/h/.claude/projects/-srv")
 
     def test_a_long_path_is_cut_where_the_agent_cuts_it(self, tmp_path: Path) -> None:
         cwd = "/long" + "/folder" * 40
@@ -228,7 +228,7 @@ class TestTheTarget:
     @pytest.mark.parametrize("id_", ["", "../../etc/passwd", "a" * 36, SESSION + "/x", SESSION + "\n"])
     def test_an_id_that_is_no_uuid_is_refused(self, id_: str, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="cannot be a session's id"):
-            target(tmp_path, {}, "/work", id_)
+            target(tmp_path, {}, "/srv", id_)
         with pytest.raises(UsageError, match="cannot be a session's id"):
             render(Conversation(()), session_id=id_, cwd="/w", version="2", branch="", now_ms=NOW)
 

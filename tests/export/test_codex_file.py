@@ -31,7 +31,7 @@ SESSION = "019f0000-0000-7000-8000-00000000000a"
 ORIGIN = "3f2a1b4c-0000-4000-8000-00000000000a"
 NOW = 1_800_000_000_000
 FIXED: dict[str, Any] = {
-    "session_id": SESSION, "cwd": "/work/harbor", "version": "0.166.0", "branch": "main", "now_ms": NOW,
+    "session_id": SESSION, "cwd": "/srv/harbor", "version": "0.166.0", "branch": "main", "now_ms": NOW,
 }  # fmt: skip
 PIXEL = {"type": "base64", "media_type": "image/png", "data": "QUI="}
 
@@ -293,7 +293,7 @@ class TestTheRecords:
         assert records[0] == {
             "timestamp": "2027-01-15T08:00:00.000Z", "type": "session_meta",
             "payload": {
-                "id": SESSION, "timestamp": "2027-01-15T08:00:00.000Z", "cwd": "/work/harbor",
+                "id": SESSION, "timestamp": "2027-01-15T08:00:00.000Z", "cwd": "/srv/harbor",
                 "originator": "recollect", "cli_version": "0.166.0", "source": "cli",
                 "model_provider": "openai", "forked_from_id": ORIGIN, "git": {"branch": "main"},
             },
@@ -350,7 +350,7 @@ class TestTheRecords:
             memory.ingest([folder / ".codex"])
             with memory.view() as view:
                 session = view.find_session(SESSION)
-                assert (session.facts.title, session.facts.cwd) == ("Tea", "/work/harbor")
+                assert (session.facts.title, session.facts.cwd) == ("Tea", "/srv/harbor")
                 again, fidelity = render(conversation(view, session), **FIXED)
         assert _items(again) == _items(data)
         assert not +fidelity.left_out

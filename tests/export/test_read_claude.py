@@ -30,7 +30,7 @@ Read = Callable[..., Conversation]
 
 def chained(uuid: str, parent: str, type_: str, **more: Any) -> Line:
     line = {
-        "uuid": uuid, "parentUuid": parent or None, "type": type_, "sessionId": SESSION, "cwd": "/work",
+        "uuid": uuid, "parentUuid": parent or None, "type": type_, "sessionId": SESSION, "cwd": "/srv",
         "isSidechain": False, "version": "2.1.197", "userType": "external",
         "timestamp": "2026-01-02T03:04:05.000Z", "gitBranch": "main",
     }  # fmt: skip
@@ -67,7 +67,7 @@ def attached(uuid: str, parent: str, type_: str, **more: Any) -> Line:
 
 @pytest.fixture
 def log(folder: Path) -> Path:
-    path = folder / f"projects/-work/{SESSION}.jsonl"
+    path = folder / f"projects/-srv/{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
     return path
 
@@ -294,7 +294,7 @@ class TestTurns:
 
     def test_facts_of_the_session_come_along(self, read: Read) -> None:
         found = read(user("1", "", "go"))
-        assert (found.title, found.cwd, found.branch, found.agents) == ("go", "/work", "main", ("claude",))
+        assert (found.title, found.cwd, found.branch, found.agents) == ("go", "/srv", "main", ("claude",))
 
     def test_another_agents_session_is_refused_with_a_reason(self, memory: Memory, read: Read) -> None:
         read(user("1", "", "go"))

@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from recollect.errors import UsageError
@@ -55,7 +56,7 @@ def deliver(
             branch=conversation.branch, now_ms=now_ms,
         )  # fmt: skip
         path = claude_file.target(home, environ, folder, session_id)
-        problems = lambda written: claude_file.validate(written, session_id)  # noqa: E731
+        check = partial(claude_file.validate, session_id=session_id)
         command = f"claude --resume {session_id}"
     else:
         session_id = codex_file.new_id(now_ms, os.urandom(16))
@@ -64,7 +65,7 @@ def deliver(
             branch=conversation.branch, now_ms=now_ms, model_provider=codex_file.provider(home, environ),
         )  # fmt: skip
         path = codex_file.target(home, environ, session_id, now_ms)
-        problems = lambda written: codex_file.validate(written, session_id)  # noqa: E731
+        check = partial(codex_file.validate, session_id=session_id)
         command = f"codex resume {session_id}"
-    written = None if dry_run else write_session(data, path, problems)
+    written = None if dry_run else write_session(data, path, check)
     return Delivered(agent, session_id, written, command, len(data), fidelity, found)

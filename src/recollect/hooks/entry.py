@@ -9,16 +9,14 @@ import sys
 
 
 def main() -> None:
-    status = 0
     try:
         sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
         from recollect.hooks.run import run
 
         run(sys.argv[1:])
-    except BaseException:
-        status = 0
-    # Past the interpreter's own clean-up: it takes milliseconds, and could still print something.
-    os._exit(status)
+    finally:
+        # Whatever was raised. Past the interpreter's own clean-up, which takes milliseconds and could print.
+        os._exit(0)
 
 
 if __name__ == "__main__":

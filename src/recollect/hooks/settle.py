@@ -22,10 +22,11 @@ from recollect.capture import (
     main_of,
     name_in,
     read_followed,
+    replace_file,
     taken_to,
     write_followed,
 )
-from recollect.hooks.state import CATALOG_BYTES_MAX, CATALOG_TOKENS, note_trouble, replace_file, write_catalog
+from recollect.hooks.state import CATALOG_BYTES_MAX, CATALOG_TOKENS, note_trouble, write_catalog
 
 if TYPE_CHECKING:
     from recollect.memory import Memory

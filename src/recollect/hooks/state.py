@@ -15,6 +15,7 @@ import os
 import time
 import zlib
 
+from recollect.capture import replace_file
 from recollect.light import dumps, loads, suppress
 from recollect.store.disk import Disk
 
@@ -63,16 +64,3 @@ def last_trouble(state: str) -> tuple[int, str]:
         return int(known["time_ms"]), str(known["what"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0, ""
-
-
-def replace_file(path: str, text: str) -> None:
-    """Owner-only, and in one step: a reader sees the old text or the new one."""
-    folder, new = os.path.dirname(path), f"{path}.{os.getpid()}.new"
-    if not os.path.isdir(folder):
-        Disk().make_folder(folder)
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(fd, text.encode("utf-8", "replace"))
-    finally:
-        os.close(fd)
-    os.replace(new, path)

@@ -89,12 +89,13 @@ def search_conversation_memory(
 ) -> Answer:
     """What claude-memory called a search: its arguments, our index of hits."""
     only = strict_project.replace('"', " ").strip()
-    words = " ".join(query.replace('"', " ").replace("(", " ").replace(")", " ").split())
-    # Its queries are words: what this language would read into them must not widen the filter.
-    words = " ".join(f'"{word}"' for word in words.split()) if only else query
+    if only:
+        # Its queries are words: what our language would read into them must not widen the filter.
+        words = query.translate(str.maketrans('"()', "   ")).split()
+        query = " ".join([*(f'"{word}"' for word in words), f'project:"{only}"'])
     return search_memory(
-        memory, query=f'{words} project:"{only}"' if only else query, mode="hybrid", k=max_results, offset=0,
-        budget_tokens=SEARCH_TOKENS, project=project,
+        memory, query=query, mode="hybrid", k=max_results, offset=0, budget_tokens=SEARCH_TOKENS,
+        project=project,
     )  # fmt: skip
 
 
