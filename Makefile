@@ -28,10 +28,11 @@ export RECOLLECT_AGENTS := $(CURDIR)/$(AGENTS)
 endif
 
 test-agents: $(VENV)/tested agents
-	$(BIN)/python -m pytest -m agents tests/agents
+	$(BIN)/python -m pytest -m agents tests/clients
 
 lint: $(VENV)/tested
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks training
+	$(BIN)/ruff format --check src tests benchmarks training
 	$(BIN)/mypy
 
 bench: $(VENV)/benched

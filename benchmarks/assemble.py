@@ -34,8 +34,8 @@ from benchmarks.search_lab import SearchLab, Stocked
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.search import Search
-    from recollect.store.base import View
+    from recollect.search.run import Search
+    from recollect.store.contract import View
 
 ABOVE_POINTS_MIN = 15.0
 SECONDS_MAX = 1.5
@@ -82,7 +82,7 @@ def tasks(lab: Lab) -> Iterator[Row]:
     """Needed and unwanted entries that are in, ours and those of one search."""
     logs = lab.scratch / "logs"
     # Tests are no part of what mypy checks; by name it does not follow.
-    ids: dict[str, str] = importlib.import_module("tests.assemble.corpus").write(logs)
+    ids: dict[str, str] = importlib.import_module("tests.recall.assemble.corpus").write(logs)
     with _memory(lab.scratch / "talks.h5", lab.scratch / "cache", create=True) as memory:
         memory.ingest([logs])
         memory.index()
@@ -95,7 +95,7 @@ def tasks(lab: Lab) -> Iterator[Row]:
 
 def speed(lab: Lab) -> Iterator[Row]:
     """A warm process assembles; then the same as a conversation."""
-    from recollect.assemble import assemble, compose
+    from recollect.recall.assemble.run import assemble, compose
 
     stocked = lab.stocked
     seconds, composing, told = [], [], []
@@ -121,25 +121,26 @@ def speed(lab: Lab) -> Iterator[Row]:
     )
     spent = spread(composing)
     yield Row(
-        what="  composed into a conversation", ours=f"{spent['p50_ms']:.0f} / {spent['p95_ms']:.0f} ms",
-        mark="", met=None, detail=spent,
-    )  # fmt: skip
+        what="  composed into a conversation",
+        ours=f"{spent['p50_ms']:.0f} / {spent['p95_ms']:.0f} ms",
+        mark="",
+        met=None,
+        detail=spent,
+    )
 
 
 def estimate(lab: Lab) -> Iterator[Row]:
     """What answers and calls take by our count, over the output tokens that the logs tell."""
     stocked = lab.stocked
-    with (
-        _memory(stocked.store, stocked.home / "cache" / "recollect") as memory,
-        memory.view() as view,
-    ):
+    with _memory(stocked.store, stocked.home / "cache" / "recollect") as memory, memory.view() as view:
         given, told = _given_out(view), _counted(view)
         agents = [session.facts.agent for session in view.session_rows()]
     for agent in ("claude", "codex"):
         rows = [
-            row for row in sorted(told) if agents[row] == agent
-            and min(told[row], given.get(row, 0)) >= TOLD_TOKENS_MIN
-        ]  # fmt: skip
+            row
+            for row in sorted(told)
+            if agents[row] == agent and min(told[row], given.get(row, 0)) >= TOLD_TOKENS_MIN
+        ]
         if rows:
             all_ = sum(told[row] for row in rows) / sum(given[row] for row in rows)
             middle = statistics.median(told[row] / given[row] for row in rows)
@@ -163,7 +164,7 @@ class Judged:
 
 
 def _judged(search: Search, task: Task, ids: dict[str, str]) -> Judged:
-    from recollect.assemble import assemble
+    from recollect.recall.assemble.run import assemble
 
     made = assemble(search, task.description, budget_tokens=task.budget_tokens, now=NOW)
     assert made.tokens <= task.budget_tokens
@@ -172,8 +173,8 @@ def _judged(search: Search, task: Task, ids: dict[str, str]) -> Judged:
 
 def _top_hits(search: Search, task: Task) -> set[str]:
     """The best hits that fit, whole; one that does not fit is passed over."""
-    from recollect.assembly.weigh import weight
-    from recollect.search import Request
+    from recollect.recall.assemble.weigh import weight
+    from recollect.search.run import Request
 
     taken, room = set(), task.budget_tokens
     for hit in search.run(Request(task.description, limit=HITS, plain=True, now=NOW)).hits:
@@ -230,9 +231,9 @@ def _given_out(view: View) -> Counter[int]:
 
 def _counted(view: View) -> dict[int, int]:
     """Our count by session; of Claude only where nothing was thought, as thoughts are not logged."""
-    from recollect.assembly.weigh import weight
-    from recollect.records import Kind
-    from recollect.surroundings import HIDDEN
+    from recollect.insight.surroundings import HIDDEN
+    from recollect.recall.assemble.weigh import weight
+    from recollect.values.records import Kind
 
     told, thinking = Counter[int](), set()
     sessions = view.session_rows()

@@ -94,10 +94,13 @@ def _event_row(event: str, what: str, taken: Taken) -> Row:
     detail = {name: spread(values) for name, values in wall.items()}
     detail |= {f"{name} processor": spread(values) for name, (_, values) in taken.items()}
     return Row(
-        f"{event}, {what}, p50 / p95", f"{_both(wall['ours'])} ms, {over:+.0f} at p95",
-        f"at most {OVER_MS_MAX:.0f} ms over the empty interpreter", over <= OVER_MS_MAX,
-        ", ".join(beside), detail,
-    )  # fmt: skip
+        f"{event}, {what}, p50 / p95",
+        f"{_both(wall['ours'])} ms, {over:+.0f} at p95",
+        f"at most {OVER_MS_MAX:.0f} ms over the empty interpreter",
+        over <= OVER_MS_MAX,
+        ", ".join(beside),
+        detail,
+    )
 
 
 def _crowd(lab: Lab, name: str, lock: str, prefix: str) -> Row:
@@ -115,10 +118,11 @@ def _crowd(lab: Lab, name: str, lock: str, prefix: str) -> Row:
     return Row(
         f"{lab.effort.crowd} at once, {name}",
         f"slowest {max(taken):.2f} s, then {whole} of {len(sessions)} whole",
-        f"all exit 0 within {CROWD_SECONDS_MAX:.0f} s, every line once", met,
+        f"all exit 0 within {CROWD_SECONDS_MAX:.0f} s, every line once",
+        met,
         f"as many python -c pass: slowest {max(empty):.2f} s",
         {"failed": failed, "whole": whole, "ours": spread(taken), "empty": spread(empty)},
-    )  # fmt: skip
+    )
 
 
 def _at_once(lab: Lab, desk: Desk, line: str, sessions: Sequence[str]) -> tuple[list[float], int]:

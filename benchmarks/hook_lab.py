@@ -106,10 +106,16 @@ class Desk:
 
     def payload(self, event: str, session: str) -> bytes:
         told = {
-            "session_id": session, "transcript_path": str(self.transcript(session)), "cwd": str(self.home),
-            "hook_event_name": event, "source": "startup", "reason": "other", "trigger": "auto",
-            "prompt": "and now the tests, please", "stop_hook_active": False,
-        }  # fmt: skip
+            "session_id": session,
+            "transcript_path": str(self.transcript(session)),
+            "cwd": str(self.home),
+            "hook_event_name": event,
+            "source": "startup",
+            "reason": "other",
+            "trigger": "auto",
+            "prompt": "and now the tests, please",
+            "stop_hook_active": False,
+        }
         return json.dumps(told).encode()
 
     def quiet(self) -> None:

@@ -30,8 +30,10 @@ START_FACTOR_MAX = 1.5
 SEARCH_MS_MAX = 25.0
 MARKED_SIZE = 300_000
 HELLO = {
-    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "benchmark", "version": "1"},
-}  # fmt: skip
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "benchmark", "version": "1"},
+}
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,11 @@ def recall(lab: Lab) -> Iterator[Row]:
 
 
 ROWS: dict[str, Callable[[Lab], Iterator[Row]]] = {
-    "start": start, "first": first, "search": search, "recall": recall,
-}  # fmt: skip
+    "start": start,
+    "first": first,
+    "search": search,
+    "recall": recall,
+}
 
 
 # -- how -------------------------------------------------------------------------------------------
@@ -189,9 +194,12 @@ def _asked(lab: Lab, tool: str, mark: str, arguments: Callable[[str], dict[str, 
     entries, p50 = lab.stocked.facts["entries"], statistics.median(seconds) * 1e3
     judged = bool(mark) and lab.effort.entries >= MARKED_SIZE
     return Row(
-        what=f"{tool}, {entries:,} entries, p50 / p95", ours=_both(seconds), mark=mark,
-        met=p50 <= SEARCH_MS_MAX if judged else None, detail={**spread(seconds), "without_hits": empty},
-    )  # fmt: skip
+        what=f"{tool}, {entries:,} entries, p50 / p95",
+        ours=_both(seconds),
+        mark=mark,
+        met=p50 <= SEARCH_MS_MAX if judged else None,
+        detail={**spread(seconds), "without_hits": empty},
+    )
 
 
 def _questions(lab: Lab) -> list[str]:

@@ -23,9 +23,7 @@ from benchmarks.measure import Ran, run
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-def ingest(
-    store: Path, *paths: Path, weigh: bool = False, index: bool = False
-) -> tuple[Ran, dict[str, Any]]:
+def ingest(store: Path, *paths: Path, weigh: bool = False, index: bool = False) -> tuple[Ran, dict[str, Any]]:
     """One sweep over the paths; the finished process and its `--json` summary.
 
     With `index` as a person types it: what is new is searchable when it ends.
@@ -63,7 +61,7 @@ def hit_ids(found: str) -> list[str]:
 
 def embedder_table() -> str:
     """Which default embedder this is, without loading it: vectors kept from another are no use."""
-    found = importlib.util.find_spec("recollect.index.embed")
+    found = importlib.util.find_spec("recollect.search.embed")
     assert found is not None
     assert found.origin is not None
     table = Path(found.origin).with_name("static-256.npz")
@@ -74,7 +72,7 @@ def embedder_load_seconds(home: Path) -> float:
     """From nothing imported to an embedder that answers, numpy's import included, in a fresh process."""
     script = (
         "import time; start = time.perf_counter()\n"
-        "from recollect.index.embed.static import StaticEmbedder\n"
+        "from recollect.search.embed.static import StaticEmbedder\n"
         "StaticEmbedder.load().encode(['a word']); print(time.perf_counter() - start)"
     )
     return float(run([sys.executable, "-c", script], env=environment(home)).checked().stdout)
@@ -134,7 +132,7 @@ def environment(home: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def our_append(path: Path) -> Iterator[Callable[[bytes], None]]:
     """The store's journal, opened once: each call returns when the payload is durable."""
-    from recollect.store.journal import Journal
+    from recollect.light.journal import Journal
 
     with Journal(path) as journal:
         yield lambda payload: _discard(journal.append(payload))
@@ -142,7 +140,7 @@ def our_append(path: Path) -> Iterator[Callable[[bytes], None]]:
 
 def our_append_once(path: Path, payload: bytes) -> None:
     """As a hook does it: open, append, close."""
-    from recollect.store.journal import Journal
+    from recollect.light.journal import Journal
 
     with Journal(path) as journal:
         journal.append(payload)
@@ -169,7 +167,7 @@ def usage(opened: Any) -> object:
 
 def entries(view: Any) -> Iterator[Any]:
     """Every entry that is searched, in the order of rows."""
-    from recollect.index.fields import is_indexed
+    from recollect.search.text.fields import is_indexed
 
     stored = view.entry_range(0, view.info().entries)
     return (each.entry for each in stored if each.entry.text and is_indexed(each.entry))
@@ -177,21 +175,21 @@ def entries(view: Any) -> Iterator[Any]:
 
 def indexed_text(entry: Any) -> str:
     """What the word index takes of an entry."""
-    from recollect.index.fields import body_of
+    from recollect.search.text.fields import body_of
 
     return body_of(entry)
 
 
 def embedded_entries(view: Any) -> Iterator[Any]:
     """Every entry that has a vector."""
-    from recollect.index.pieces import KINDS
+    from recollect.search.vectors.pieces import KINDS
 
     return (entry for entry in entries(view) if entry.kind in KINDS)
 
 
 def distinct_pieces(chosen: Sequence[Any]) -> list[str]:
     """What of these entries is embedded."""
-    from recollect.index.pieces import pieces_of
+    from recollect.search.vectors.pieces import pieces_of
 
     return list(dict.fromkeys(piece for entry in chosen for piece in pieces_of(entry)))
 
@@ -216,11 +214,11 @@ def plain_words(question: str) -> str:
 @contextlib.contextmanager
 def text_asker(store: Path, k: int) -> Iterator[Callable[[str], list[int]]]:
     """The text index by itself: words to rows."""
-    from recollect.index.match import Matcher
-    from recollect.index.place import store_folder
-    from recollect.index.sessions import Sessions
-    from recollect.index.text import TextIndex
-    from recollect.query import Word
+    from recollect.search.cache_folder import store_folder
+    from recollect.search.query import Word
+    from recollect.search.session_filters import Sessions
+    from recollect.search.text.index import TextIndex
+    from recollect.search.text.match import Matcher
 
     with memory(store) as opened, opened.view() as view:
         info = view.info()
@@ -236,7 +234,7 @@ def text_asker(store: Path, k: int) -> Iterator[Callable[[str], list[int]]]:
 
 def reindex(store: Path, folder: Path) -> int:
     """A text index of the whole store in an empty folder; how many rows it has."""
-    from recollect.index.text import TextIndex
+    from recollect.search.text.index import TextIndex
 
     with memory(store) as opened, opened.view() as view:
         info = view.info()
@@ -245,7 +243,7 @@ def reindex(store: Path, folder: Path) -> int:
 
 def nearest_asker(vectors: Any, folder: Path, k: int) -> tuple[str, Callable[[Any], list[int]]]:
     """Our own choice of strategy over these vectors, built and loaded."""
-    from recollect.index import nearest
+    from recollect.search.vectors import nearest
 
     name = nearest.choose(*vectors.shape)
     nearest.build(name, vectors, folder)

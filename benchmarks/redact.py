@@ -157,7 +157,7 @@ KINDS: tuple[tuple[str, Callable[[random.Random], str], str], ...] = (
     ("key", _of(_HEX, 32), "X-Api-Key: @@"),
     ("key", _of(_ALNUM, 32), '[{"name": "MAIL_API_KEY", "value": "@@"}]'),
     ("key", _of(_ALNUM, 32), "os.environ['MAIL_API_KEY'] = '@@'"),
-)  # fmt: skip
+)
 
 
 # -- figures --------------------------------------------------------------------------------------

@@ -41,9 +41,12 @@ def parser(
     made = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
     default, results = os.environ.get(variable), RESULTS / f"{name}.json"
     made.add_argument(
-        folder, type=Path, default=Path(default) if default else None, metavar="DIR",
+        folder,
+        type=Path,
+        default=Path(default) if default else None,
+        metavar="DIR",
         help=f"{holds} (default: {variable})",
-    )  # fmt: skip
+    )
     made.add_argument("--only", nargs="+", choices=rows, metavar="NAME", help=f"of: {', '.join(rows)}")
     made.add_argument("--json", type=Path, default=results, metavar="FILE", help=f"default: {results.name}")
     return made

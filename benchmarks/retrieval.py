@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.report import Row
-from recollect.index.embed.static import StaticEmbedder
+from recollect.search.embed.static import StaticEmbedder
 
 ENGINES = {
     "ours": "recollect.testing.retriever:Engine",
@@ -47,11 +47,7 @@ MARKS: dict[str, tuple[Mark, ...]] = {
         Mark("turn", "R@5", 67),
         Mark("turn", "R@10", 76),
     ),
-    "lme-s48": (
-        Mark("session", "hit@1", 90),
-        Mark("session", "hit@5", 98),
-        Mark("session", "all@5", 92),
-    ),
+    "lme-s48": (Mark("session", "hit@1", 90), Mark("session", "hit@5", 98), Mark("session", "all@5", 92)),
     "devmembench": (Mark("session", "hit@1", 85), Mark("session", "R@5", 92)),
     "swepatch": (Mark("session", "hit@1", 73), Mark("session", "hit@5", 87)),
     "cosqa": (Mark("session", "hit@1", None), Mark("session", "R@10", None)),
@@ -85,17 +81,30 @@ class Study:
         harness = importlib.import_module("memory_eval")
         # What the harness's own command line would say.
         options = SimpleNamespace(
-            data=str(self.data), dataset=set_, retriever=ENGINES[engine], unit="turn", split="all",
-            category=None, limit=self.limit, speaker=True, date_prefix=False, user_only=False,
-            abstention=False, locomo_fixes=False,
-        )  # fmt: skip
+            data=str(self.data),
+            dataset=set_,
+            retriever=ENGINES[engine],
+            unit="turn",
+            split="all",
+            category=None,
+            limit=self.limit,
+            speaker=True,
+            date_prefix=False,
+            user_only=False,
+            abstention=False,
+            locomo_fixes=False,
+        )
         result = harness.evaluate(options)
         tables = {level: harness.summarize(result, level) for level in ("session", "turn")}
         self.details[f"{set_}/{engine}"] = {
-            "questions": result["questions"], "documents": result["documents"], "corpora": result["corpora"],
-            "index_s": result["index_s"], "p50_ms": result["query_ms_p50"], "p95_ms": result["query_ms_p95"],
+            "questions": result["questions"],
+            "documents": result["documents"],
+            "corpora": result["corpora"],
+            "index_s": result["index_s"],
+            "p50_ms": result["query_ms_p50"],
+            "p95_ms": result["query_ms_p95"],
             "levels": tables,
-        }  # fmt: skip
+        }
         return {level: _percent(table[-1][2]) for level, table in tables.items() if table}
 
 
@@ -139,9 +148,13 @@ def _percent(measures: Mapping[str, float]) -> dict[str, float]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = report.parser(
-        "retrieval", "Measure retrieval quality on public sets.", MARKS,
-        folder="--data", variable="RECOLLECT_EVALDATA", holds="the sets and their harness",
-    )  # fmt: skip
+        "retrieval",
+        "Measure retrieval quality on public sets.",
+        MARKS,
+        folder="--data",
+        variable="RECOLLECT_EVALDATA",
+        holds="the sets and their harness",
+    )
     known = list(ENGINES)
     parser.add_argument(
         "--engines", nargs="+", choices=known, default=known, metavar="E", help=f"of: {', '.join(known)}"

@@ -56,7 +56,7 @@ def logs(root: Path, target: Path, copy: int, files: Sequence[str]) -> dict[str,
 
 def subject(store: Path, folder: Path, questions: int, vectors: int) -> dict[str, object]:
     """Fill the folder that everyone is asked about."""
-    from recollect.index.embed.static import StaticEmbedder
+    from recollect.search.embed.static import StaticEmbedder
 
     made = Subject(folder)
     with product.memory(store) as opened, opened.view() as view:
@@ -124,7 +124,7 @@ def reindex(store: Path, scratch: Path) -> dict[str, object]:
 
 def embed(store: Path, count: int) -> dict[str, object]:
     """The default embedder's entries per second of processor time, cut as the product does it."""
-    from recollect.index.embed.static import StaticEmbedder
+    from recollect.search.embed.static import StaticEmbedder
 
     embedder = StaticEmbedder.load()
     with product.memory(store) as opened, opened.view() as view:
@@ -175,7 +175,7 @@ def _retold(root: Path, target: Path, copy: int, changed: dict[bytes, bytes], na
 
 def _questions(entries: Iterator[Any], count: int) -> list[str]:
     """What people ask a memory: half words of prompts, a quarter identifiers, a quarter error messages."""
-    from recollect.records import Flag, Kind
+    from recollect.values.records import Flag, Kind
 
     found: dict[str, list[str]] = {"prompt": [], "identifier": [], "error": []}
     chosen = random.Random(SEED)

@@ -37,9 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = report.parser(
-        "store", "Measure the store's marks.", ROWS,
-        folder="--corpus", variable="RECOLLECT_CORPUS", holds="unpacked real logs",
-    )  # fmt: skip
+        "store",
+        "Measure the store's marks.",
+        ROWS,
+        folder="--corpus",
+        variable="RECOLLECT_CORPUS",
+        holds="unpacked real logs",
+    )
     depth = parser.add_mutually_exclusive_group()
     depth.add_argument("--quick", action="store_true", help="small samples, no long file: does it run at all")
     depth.add_argument("--full", action="store_true", help="a 4 GB file instead of 1 GB, more rounds")

@@ -19,17 +19,24 @@ from typing import Any
 
 import tantivy
 
-from recollect.index.fields import body_of, is_indexed
-from recollect.index.text import TextIndex
-from recollect.store.base import StoreInfo, View
-from recollect.store.hdf5 import Hdf5Store
+from recollect.search.text.fields import body_of, is_indexed
+from recollect.search.text.index import TextIndex
+from recollect.store.contract import View
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.stored import StoreInfo
 
 HELD_BACK_ROWS = 100  # about one session, added to the finished index
 QUESTIONS = (
-    "why does the build fail on windows", "refresh token expiry", "git worktree remove branch",
-    "prompt template parser error", "publish docker image workflow", "failing test ring buffer",
-    "chrome extension side panel reconnect", "schema migration plan", "session details webview",
-)  # fmt: skip
+    "why does the build fail on windows",
+    "refresh token expiry",
+    "git worktree remove branch",
+    "prompt template parser error",
+    "publish docker image workflow",
+    "failing test ring buffer",
+    "chrome extension side panel reconnect",
+    "schema migration plan",
+    "session details webview",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

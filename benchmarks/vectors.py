@@ -5,7 +5,7 @@ copies follow in which 5 to 35 % of a text's words are another's: a vector is a 
 a weighted sum of two. Queries are prompts and pieces of sentences. Recall is against the exact scan; a hit
 that ties with the tenth counts as found.
 
-Prints the table that `recollect.index.nearest.choose` rests on. Exit status: 0 marks met, 1 missed.
+Prints the table that `recollect.search.vectors.nearest.choose` rests on. Exit status: 0 marks met, 1 missed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import machine, percentile, run, weight_of
-from recollect.errors import UsageError
-from recollect.index import nearest
-from recollect.index.embed.base import Vectors
-from recollect.index.scan import Matrix
+from recollect.search.embed.contract import Vectors
+from recollect.search.vectors import nearest
+from recollect.search.vectors.scan import Matrix
+from recollect.values.errors import UsageError
 
 RESULTS = Path(__file__).parent / "results" / "vectors.json"
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -140,7 +140,7 @@ def tenth_scores(vectors: Matrix, queries: Vectors) -> Vectors:
 
 def real_vectors(store: Path) -> tuple[Matrix, Vectors]:
     """The vectors of a store's distinct pieces of text, and of queries that people might ask of them."""
-    from recollect.index.embed.static import StaticEmbedder
+    from recollect.search.embed.static import StaticEmbedder
 
     texts, prompts = _texts(store)
     embedder = StaticEmbedder.load()
@@ -252,7 +252,7 @@ def _inputs(arguments: argparse.Namespace, scratch: Path) -> tuple[Matrix, Vecto
 def _texts(store: Path) -> tuple[list[str], list[str]]:
     """Distinct pieces of the store's entries, in order, and the short ones among its prompts."""
     from recollect import Memory
-    from recollect.records import Kind
+    from recollect.values.records import Kind
 
     pieces: dict[str, None] = {}
     prompts: dict[str, None] = {}

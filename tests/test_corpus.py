@@ -10,12 +10,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.conftest import content, open_memory, scratch, sources_of
-from tests.test_ingest import adds_up
+from tests.intake.test_ingest import adds_up
+from tests.support.memories import content, open_memory, scratch, sources_of
 
 from recollect.memory import Memory
-from recollect.records import Framing, Segment
-from recollect.store.base import View, source_bytes
+from recollect.store.contract import View
+from recollect.values.records import Framing, Segment
+from recollect.values.stored import source_bytes
 
 CORPUS = Path(os.environ.get("RECOLLECT_CORPUS", ""))
 

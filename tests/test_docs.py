@@ -10,14 +10,14 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.support import ROOT
 
-from recollect import errors
-from recollect.adapters import ADAPTERS
+from recollect.agents.registry import ADAPTERS
 from recollect.cli import reference
 from recollect.cli.parser import build_parser
 from recollect.config import Config
+from recollect.values import errors
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "decisions").glob("*.md"))]
 ERRORS = {

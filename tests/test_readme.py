@@ -7,10 +7,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.support import ROOT
 
 from recollect.cli import main
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
 
 

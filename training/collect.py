@@ -36,9 +36,19 @@ FILES_MAX = 120  # a package, so that no giant outweighs the rest
 PAIRS_MAX = 1400  # a package and kind of pair
 CODE_CHARS_MAX = 1000
 HELD_OUT = {
-    "astropy", "django", "flask", "matplotlib", "pylint", "pytest", "requests", "scikit-learn", "seaborn",
-    "sphinx", "sympy", "xarray",
-}  # fmt: skip
+    "astropy",
+    "django",
+    "flask",
+    "matplotlib",
+    "pylint",
+    "pytest",
+    "requests",
+    "scikit-learn",
+    "seaborn",
+    "sphinx",
+    "sympy",
+    "xarray",
+}
 ALLOWED = re.compile(r"\b(MIT|BSD|Apache|ISC|PSF|Python Software Foundation|HPND|0BSD|Zlib)\b", re.I)
 REFUSED = re.compile(
     r"GPL|MPL|Mozilla|EUPL|CeCILL|SSPL|BUSL|Elastic|Proprietary|Commons Clause|Non-?Commercial", re.I

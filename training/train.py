@@ -73,7 +73,7 @@ def arrays(work: Path) -> None:
 def start_rows(work: Path) -> None:
     global encoder
     sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
-    from recollect.index.embed.static import StaticEmbedder
+    from recollect.search.embed.static import StaticEmbedder
 
     encoder = StaticEmbedder.load(work / "untrained.npz")
 

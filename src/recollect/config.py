@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import UsageError
+from recollect.values.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,31 +19,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
-from recollect.errors import NotFound, RecollectError, StoreBusy, StoreCorrupt, StoreWriteFailed, UsageError
-from recollect.records import Role
-from recollect.store.base import Session, Source, StoredEntry, StoreInfo, View, source_bytes
-from recollect.store.hdf5 import Hdf5Store
-from recollect.store.journal import journal_path
+from recollect.light.journal import journal_path
+from recollect.store.contract import View
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import (
+    NotFound,
+    RecollectError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreWriteFailed,
+    UsageError,
+)
+from recollect.values.records import Role
+from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, source_bytes
 
 if TYPE_CHECKING:
     import datetime
 
-    from recollect.assemble import Assembly
-    from recollect.catalog import Catalog
-    from recollect.curated import Curated
-    from recollect.export.conversation import Conversation
     from recollect.export.deliver import Delivered
-    from recollect.history import Command, Fix, Touch
-    from recollect.index.keep import Indexes
-    from recollect.index.keep import Progress as IndexProgress
-    from recollect.ingest import Progress, Report
-    from recollect.recall import Reading, Recall
-    from recollect.records import Segment
-    from recollect.reparse import ReparseReport
-    from recollect.search import Fresh, Results
-    from recollect.store.check import Finding
-    from recollect.threads import Thread
-    from recollect.usage import UsageReport
+    from recollect.insight.history import Command, Fix, Touch
+    from recollect.insight.threads import Thread
+    from recollect.insight.usage import UsageReport
+    from recollect.intake.ingest import Progress, Report
+    from recollect.intake.reparse import ReparseReport
+    from recollect.recall.assemble.run import Assembly
+    from recollect.recall.catalog import Catalog
+    from recollect.recall.recall import Reading, Recall
+    from recollect.recall.saved import Curated
+    from recollect.search.indexes import Indexes
+    from recollect.search.indexes import Progress as IndexProgress
+    from recollect.search.run import Fresh, Results
+    from recollect.store.hdf5.check import Finding
+    from recollect.values.conversation import Conversation
+    from recollect.values.records import Segment
 
 # What only some verbs need is imported by them: an agent asks one question per process,
 # and everything above costs time before the answer.
@@ -84,16 +92,19 @@ class Memory:
     # -- in --------------------------------------------------------------------------------
 
     def ingest(
-        self, paths: Iterable[str | os.PathLike[str]] = (), *, dry_run: bool = False,
+        self,
+        paths: Iterable[str | os.PathLike[str]] = (),
+        *,
+        dry_run: bool = False,
         progress: Progress | None = None,
-    ) -> Report:  # fmt: skip
+    ) -> Report:
         """Take everything new from the given files and folders, or from this machine's agents.
 
         A dry run reports exactly what would be taken and changes nothing.
         """
-        from recollect.bulk import sweep
-        from recollect.discover import agent_roots, discover
-        from recollect.ingest import Ingest
+        from recollect.intake.discover import agent_roots, discover
+        from recollect.intake.ingest import Ingest
+        from recollect.intake.workers import sweep
 
         roots = [Path(path) for path in paths] or agent_roots(Path.home(), os.environ)
         found = discover(roots)
@@ -122,7 +133,7 @@ class Memory:
 
     def checkpoint(self, *, timeout: float = 60.0) -> Report:
         """Fold the journal into the store; afterwards there is one file."""
-        from recollect.ingest import Ingest
+        from recollect.intake.ingest import Ingest
 
         with self._store.writer(timeout=timeout) as writer:
             ingest = Ingest(writer, self.config.host)
@@ -142,7 +153,7 @@ class Memory:
             with self._store.view() as view:
                 yield view
             return
-        from recollect.ingest import Ingest
+        from recollect.intake.ingest import Ingest
 
         with self._store.rehearsal() as writer:
             folded = writer.info().folded  # a checkpoint may have come between; what it took is there
@@ -155,7 +166,7 @@ class Memory:
 
     def sessions(self) -> list[Session]:
         """Every session, the most recently active last."""
-        from recollect.adapters.curated import is_conversation
+        from recollect.agents.saved import is_conversation
 
         with self.view() as view:
             found = [each for each in view.sessions() if is_conversation(each.facts.agent)]
@@ -189,7 +200,7 @@ class Memory:
 
     def usage(self, by: str = "") -> UsageReport:
         """Tokens and cost of everything, grouped by day, model, project, session or agent."""
-        from recollect.usage import summarise
+        from recollect.insight.usage import summarise
 
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices)
@@ -197,51 +208,91 @@ class Memory:
     # -- search ----------------------------------------------------------------------------
 
     def search(
-        self, query: str = "", *, mode: str = "hybrid", limit: int = 10, offset: int = 0, plain: bool = False,
-        near: Iterable[str] = (), not_near: Iterable[str] = (), fusion: str = "minmax",
-        strategy: str = "auto", recency: bool = False, project_boost: str = "", rerank: bool = False,
-        collapse: bool = True, now: datetime.datetime | None = None, seconds: float | None = None,
-    ) -> Results:  # fmt: skip
+        self,
+        query: str = "",
+        *,
+        mode: str = "hybrid",
+        limit: int = 10,
+        offset: int = 0,
+        plain: bool = False,
+        near: Iterable[str] = (),
+        not_near: Iterable[str] = (),
+        fusion: str = "minmax",
+        strategy: str = "auto",
+        recency: bool = False,
+        project_boost: str = "",
+        rerank: bool = False,
+        collapse: bool = True,
+        now: datetime.datetime | None = None,
+        seconds: float | None = None,
+    ) -> Results:
         """What was said or done about something, best first; docs/search.md has the query language.
 
         `plain` takes the query as words and nothing else. What came in since the last search is
         indexed first, for at most `seconds` an index; `Results.fresh` says what is left.
         """
-        from recollect.index.keep import CATCH_UP_SECONDS
-        from recollect.search import Request
+        from recollect.search.indexes import CATCH_UP_SECONDS
+        from recollect.search.run import Request
 
         request = Request(
-            query, mode, limit, offset, plain, tuple(near), tuple(not_near), fusion, strategy, recency,
-            project_boost, rerank, collapse, now,
-        )  # fmt: skip
+            query,
+            mode,
+            limit,
+            offset,
+            plain,
+            tuple(near),
+            tuple(not_near),
+            fusion,
+            strategy,
+            recency,
+            project_boost,
+            rerank,
+            collapse,
+            now,
+        )
         waiting = self._fold_if_free()
         return self.indexes.search(
             request, waiting=waiting, seconds=CATCH_UP_SECONDS if seconds is None else seconds
         )
 
     def recall(
-        self, terms: Iterable[str], question: str = "", *, budget_tokens: int = 8_000, project: str = "",
+        self,
+        terms: Iterable[str],
+        question: str = "",
+        *,
+        budget_tokens: int = 8_000,
+        project: str = "",
         strict_project: str = "",
-    ) -> Recall:  # fmt: skip
+    ) -> Recall:
         """What earlier conversations have on some words and a question: cited excerpts, within a budget.
 
         `project` is preferred, `strict_project` is all that is looked at.
         """
-        from recollect.recall import recall
+        from recollect.recall.recall import recall
 
         waiting = self._fold_if_free()
         with self.indexes.asking(meaning=True, waiting=waiting) as search:
             return recall(
-                search, list(terms), question, budget_tokens=budget_tokens, project=project,
+                search,
+                list(terms),
+                question,
+                budget_tokens=budget_tokens,
+                project=project,
                 strict_project=strict_project,
-            )  # fmt: skip
+            )
 
     def read(
-        self, id_: str, *, before: int = 3, after: int = 3, whole: bool = False, budget_tokens: int = 4_000,
+        self,
+        id_: str,
+        *,
+        before: int = 3,
+        after: int = 3,
+        whole: bool = False,
+        budget_tokens: int = 4_000,
         offset: int = 0,
-    ) -> Reading:  # fmt: skip
+    ) -> Reading:
         """An entry and what was said around it, or all of its text, page by page."""
-        from recollect.recall import reading
+        from recollect.recall.recall import reading
 
         with self.view() as view:
             return reading(
@@ -255,8 +306,8 @@ class Memory:
 
         The conversation is empty where nothing fits.
         """
-        from recollect.assemble import assemble, compose
-        from recollect.export.conversation import Conversation
+        from recollect.recall.assemble.run import assemble, compose
+        from recollect.values.conversation import Conversation
 
         waiting = self._fold_if_free()
         with self.indexes.asking(meaning=True, waiting=waiting) as search:
@@ -275,22 +326,33 @@ class Memory:
             return conversation(view, session, until=until, before_compaction=before_compaction)
 
     def deliver(
-        self, conversation: Conversation, agent: str, *, folder: str = "", redacted: bool = True,
+        self,
+        conversation: Conversation,
+        agent: str,
+        *,
+        folder: str = "",
+        redacted: bool = True,
         dry_run: bool = False,
-    ) -> Delivered:  # fmt: skip
+    ) -> Delivered:
         """Write a conversation where an agent looks for its past, to be opened in a folder."""
         from recollect.export.deliver import deliver
 
         return deliver(
-            conversation, agent, home=Path.home(), environ=os.environ, folder=folder or os.getcwd(),
-            now_ms=_now_ms(), redacted=redacted, dry_run=dry_run,
-        )  # fmt: skip
+            conversation,
+            agent,
+            home=Path.home(),
+            environ=os.environ,
+            folder=folder or os.getcwd(),
+            now_ms=_now_ms(),
+            redacted=redacted,
+            dry_run=dry_run,
+        )
 
     # -- saved threads ---------------------------------------------------------------------
 
     def save_thread(self, assembly: Assembly, name: str) -> Curated:
         """Keep an assembly in the store, under a name."""
-        from recollect.curated import save
+        from recollect.recall.saved import save
 
         with self._store.writer() as writer:
             made = save(writer, self.config.host, assembly, name, now_ms=_now_ms())
@@ -299,14 +361,14 @@ class Memory:
 
     def saved_threads(self) -> list[Curated]:
         """Every assembly that was kept, the last one edited first."""
-        from recollect.curated import saved
+        from recollect.recall.saved import saved
 
         with self.view() as view:
             return saved(view)
 
     def saved_thread(self, name: str) -> Curated:
         """The saved thread of this name, or whose id starts so."""
-        from recollect.curated import find
+        from recollect.recall.saved import find
 
         with self.view() as view:
             return find(view, name)
@@ -316,7 +378,7 @@ class Memory:
 
         A deleted one is returned as it was.
         """
-        from recollect.curated import Edit, edit
+        from recollect.recall.saved import Edit, edit
 
         with self._store.writer() as writer:
             made = edit(writer, name, Edit(op, piece, to, new_name), now_ms=_now_ms())
@@ -325,7 +387,7 @@ class Memory:
 
     def reassemble(self, name: str, *, budget_tokens: int = 0) -> tuple[Assembly, Conversation]:
         """A saved thread as `assemble` would have it; `budget_tokens`: another budget than its own."""
-        from recollect.curated import compose, find
+        from recollect.recall.saved import compose, find
 
         with self.view() as view:
             return compose(view, find(view, name), budget_tokens=budget_tokens)
@@ -334,7 +396,7 @@ class Memory:
 
     def threads(self, project: str = "") -> list[Thread]:
         """Conversations with everything that continued them, the latest first."""
-        from recollect.threads import threads
+        from recollect.insight.threads import threads
 
         return threads(self.sessions(), project)
 
@@ -343,8 +405,8 @@ class Memory:
 
         Any part of a project's name will do that no other name has.
         """
-        from recollect.catalog import catalog
-        from recollect.project import project_of
+        from recollect.light.project import project_of
+        from recollect.recall.catalog import catalog
 
         with self.view() as view:
             named = _named_project(view, project) if project else project_of(os.getcwd())
@@ -352,7 +414,7 @@ class Memory:
 
     def blame(self, path: str, limit: int = 20) -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it."""
-        from recollect.history import blame
+        from recollect.insight.history import blame
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
@@ -360,7 +422,7 @@ class Memory:
 
     def how(self, query: str, limit: int = 10) -> list[Command]:
         """Commands that were run for something, and whether they worked."""
-        from recollect.history import how
+        from recollect.insight.history import how
 
         self._fold_if_free()
         with self.indexes.asking(meaning=True) as search:
@@ -368,7 +430,7 @@ class Memory:
 
     def fix(self, error: str, limit: int = 5) -> list[Fix]:
         """Where an error appeared, and what ended it."""
-        from recollect.history import fix
+        from recollect.insight.history import fix
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
@@ -376,7 +438,7 @@ class Memory:
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""
-        from recollect.index.values import values
+        from recollect.search.completion import values
 
         with self.indexes.asking(meaning=False) as search:
             return values(search.text, search.sessions, field, prefix, limit)
@@ -393,16 +455,17 @@ class Memory:
     def indexes(self) -> Indexes:
         """What makes this store searchable."""
         if self._indexes is None:
-            from recollect.index.embed import embedder
-            from recollect.index.keep import Indexes
+            from recollect.search.embed import embedder
+            from recollect.search.indexes import Indexes
 
             self._indexes = Indexes(
-                self._store, self.config.cache,
+                self._store,
+                self.config.cache,
                 lambda name: embedder(
                     name, settings=self.config.embedders, models=self.config.models, environ=os.environ
                 ),
                 self.config.embedder,
-            )  # fmt: skip
+            )
         return self._indexes
 
     def _fold_if_free(self) -> int:
@@ -424,9 +487,9 @@ class Memory:
         import subprocess
         import sys
 
-        from recollect.store.check import Finding
+        from recollect.store.hdf5.check import Finding
 
-        command = [sys.executable, "-P", "-m", "recollect.store.check", str(self.path)]
+        command = [sys.executable, "-P", "-m", "recollect.store.hdf5.check", str(self.path)]
         environment = dict(os.environ, PYTHONPATH=_package_path())
         child = subprocess.run(command, capture_output=True, env=environment, check=False)
         if child.returncode:
@@ -437,7 +500,7 @@ class Memory:
         """Build a new store from every line that can still be read; the old file is kept beside it."""
         import time
 
-        from recollect.reparse import reparse
+        from recollect.intake.reparse import reparse
 
         stem, number = f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}", 0
         while (aside := self.path.with_name(f"{stem}-{number}" if number else stem)).exists():
@@ -460,7 +523,7 @@ class Memory:
 
     def compact(self) -> CompactReport:
         """Rewrite the store without what nothing refers to, packed more densely."""
-        from recollect.store.rewrite import copy_store
+        from recollect.store.hdf5.rewrite import copy_store
 
         self.checkpoint()
         before = self.path.stat().st_size
@@ -473,7 +536,7 @@ class Memory:
 
     def reparse(self, progress: Progress | None = None) -> ReparseReport:
         """Derive all entries again from the stored lines, with today's adapters."""
-        from recollect.reparse import reparse
+        from recollect.intake.reparse import reparse
 
         self.checkpoint()
         with self._store.replacement() as (old, new):
@@ -491,7 +554,7 @@ class Memory:
         pending = self._store.pending()
         self._store.copy_to(path)
         if pending:
-            from recollect.ingest import Ingest
+            from recollect.intake.ingest import Ingest
 
             with Hdf5Store.open(path) as copy, copy.writer() as writer:
                 Ingest(writer, self.config.host).fold(pending)
@@ -537,7 +600,7 @@ def _named_project(view: View, part: str) -> str:
 
 def capture_followed(config: Config) -> int:
     """What `Memory.capture` does, also where there is no store yet."""
-    from recollect.capture import SESSIONS, Capture, roots_of
+    from recollect.light.capture import SESSIONS, Capture, roots_of
 
     state = str(config.state)
     if not os.path.isdir(os.path.join(state, SESSIONS)):
@@ -554,7 +617,7 @@ def capture_followed(config: Config) -> int:
 
 def _verified(store: Hdf5Store) -> None:
     """A rewritten store takes the old one's place only if nothing at all is wrong with it."""
-    from recollect.store.check import check_view
+    from recollect.store.hdf5.check import check_view
 
     with store.view() as view:
         for finding in check_view(view):

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import DATA
 
 from recollect.cli import main
-
-DATA = Path(__file__).parent.parent / "data"
 
 
 @dataclass(frozen=True)
@@ -100,9 +99,13 @@ class Log:
 
     def answer(self, *blocks: dict[str, Any], model: str = "claude-opus-4-6", output: int = 10) -> Log:
         message = {
-            "id": f"msg_{len(self.lines)}", "type": "message", "role": "assistant", "model": model,
-            "content": list(blocks), "usage": {"input_tokens": 5, "output_tokens": output},
-        }  # fmt: skip
+            "id": f"msg_{len(self.lines)}",
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": list(blocks),
+            "usage": {"input_tokens": 5, "output_tokens": output},
+        }
         return self.record("assistant", message=message)
 
     def raw(self, line: str) -> Log:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import DATA
 
 from recollect.memory import Memory
 
-DATA = Path(__file__).parent.parent / "data"
 CLAUDE = "a1b2c3d4-1111-4aaa-8bbb-000000000001"
 
 
@@ -274,7 +274,7 @@ class TestExport:
         def refuse(fd: int) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("recollect.export.target.os.fsync", refuse)
+        monkeypatch.setattr("recollect.export.files.os.fsync", refuse)
         folder = tmp_path / "folder"
         folder.mkdir()
         answer = filled("export", "a1b2", "--to", "raw", "-o", folder / "x")

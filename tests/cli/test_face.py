@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import DATA, ROOT
 
-from recollect import records, usage
 from recollect.cli import main, parser, progress, reference
 from recollect.cli.ids import short_ids
+from recollect.insight import usage
 from recollect.memory import Memory
+from recollect.values import records
 
-ROOT = Path(__file__).parent.parent.parent
 COMMANDS = [name for name, _, _ in reference.subcommands(parser.build_parser())]
 _HEAVY = "import sys; from recollect.cli import main; code = main(sys.argv[1:]); "
 _HEAVY += (
@@ -45,9 +46,17 @@ class TestWords:
 
     @pytest.mark.parametrize(
         "words",
-        [["shw"], ["show"], ["tail", "x", "-n", "-1"], ["tail", "x", "-n", "1e3"], ["--stor", "x", "status"],
-         ["usage", "--by", "moon"], ["export", "x", "--to", "pdf", "-o", "y"], ["status", "more"]],
-    )  # fmt: skip
+        [
+            ["shw"],
+            ["show"],
+            ["tail", "x", "-n", "-1"],
+            ["tail", "x", "-n", "1e3"],
+            ["--stor", "x", "status"],
+            ["usage", "--by", "moon"],
+            ["export", "x", "--to", "pdf", "-o", "y"],
+            ["status", "more"],
+        ],
+    )
     def test_words_that_are_off_are_exit_2(self, recollect: Any, words: list[str]) -> None:
         answer = recollect(*words)
         assert answer.code == 2
@@ -148,8 +157,14 @@ class TestExit:
             with pytest.raises(KeyboardInterrupt):
                 os.kill(os.getpid(), signal.SIGINT)
 
-    @pytest.mark.parametrize("words", [["show", "3f2a", "--full"], ["show", "3f2a", "--json"],
-                                       ["export", "3f2a", "--to", "raw", "-o", "-"]])  # fmt: skip
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["show", "3f2a", "--full"],
+            ["show", "3f2a", "--json"],
+            ["export", "3f2a", "--to", "raw", "-o", "-"],
+        ],
+    )
     def test_a_reader_that_goes_away_is_no_error(self, recollect: Any, log: Any, words: list[str]) -> None:
         log().prompt("word " * 100_000).write()
         recollect("ingest")
@@ -250,7 +265,7 @@ class TestDocuments:
         assert "## recollect.repair/1" in (ROOT / "docs" / "json.md").read_text("utf-8")
 
     def test_every_exit_code_is_documented(self) -> None:
-        from recollect import errors
+        from recollect.values import errors
 
         text = (ROOT / "docs" / "cli.md").read_text("utf-8")
         for each in vars(errors).values():
@@ -258,12 +273,20 @@ class TestDocuments:
                 assert f"| {each.exit_code} |" in text
 
 
-DATA = Path(__file__).parent.parent / "data"
 # Their keys are data.
 _BY_NAME = {
-    "bad_reasons", "unknown_types", "failed", "skipped", "explain", "parts", "kept", "folded", "added",
-    "left_out", "masked",
-}  # fmt: skip
+    "bad_reasons",
+    "unknown_types",
+    "failed",
+    "skipped",
+    "explain",
+    "parts",
+    "kept",
+    "folded",
+    "added",
+    "left_out",
+    "masked",
+}
 
 
 def _fields(value: Any) -> set[str]:
@@ -284,9 +307,12 @@ class TestIds:
         ids = ["aaaaaaaa-1", "aaaaaaaa-2", "bbbbbbbb-1", "cc", "aaaaaaaa"]
         short = short_ids(ids)
         assert short == {
-            "aaaaaaaa-1": "aaaaaaaa-1", "aaaaaaaa-2": "aaaaaaaa-2", "bbbbbbbb-1": "bbbbbbbb", "cc": "cc",
+            "aaaaaaaa-1": "aaaaaaaa-1",
+            "aaaaaaaa-2": "aaaaaaaa-2",
+            "bbbbbbbb-1": "bbbbbbbb",
+            "cc": "cc",
             "aaaaaaaa": "aaaaaaaa",
-        }  # fmt: skip
+        }
 
     def test_main_takes_words(self, capfd: pytest.CaptureFixture[str]) -> None:
         assert main(["--help"]) == 0

@@ -200,9 +200,12 @@ def on_terminal(words: list[str]) -> str:
     with _Terminal() as terminal:
         done = subprocess.run(
             [sys.executable, "-m", "recollect", *words],
-            stdin=terminal.stream, stdout=terminal.stream, stderr=terminal.stream, check=False,
+            stdin=terminal.stream,
+            stdout=terminal.stream,
+            stderr=terminal.stream,
+            check=False,
             env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
-        )  # fmt: skip
+        )
         assert done.returncode != 70
     return terminal.text.replace("\r\n", "\n")
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from recollect.agents.editing.change import backup_path
 from recollect.config import load_config
 from recollect.hooks.state import note_trouble
-from recollect.setup.change import backup_path
 
 SETTINGS = '{\n  "model": "opus",\n  "hooks": {\n    "Stop": []\n  }\n}\n'
 
@@ -224,9 +224,13 @@ def on_a_terminal(words: list[str], said: bytes) -> tuple[int, str]:
     """A command's exit code and all it showed, run on a terminal of its own."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
-        [sys.executable, "-m", "recollect", *words], stdin=theirs, stdout=theirs, stderr=theirs,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"}, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "recollect", *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+        start_new_session=True,
+    )
     os.close(theirs)
     shown, answered = b"", False
     while True:
@@ -288,8 +292,12 @@ class TestHook:
     ) -> None:
         captured = recollect("hook", "status", "--json").json["captured"]
         assert captured == {
-            "sessions": 0, "last_ms": None, "last_path": None, "trouble_ms": None, "trouble": None,
-        }  # fmt: skip
+            "sessions": 0,
+            "last_ms": None,
+            "last_path": None,
+            "trouble_ms": None,
+            "trouble": None,
+        }
         assert "no conversation was seen yet" in recollect("hook", "status").out
         path = log().prompt("x").write()
         recollect("hook", "install")

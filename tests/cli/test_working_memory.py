@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from recollect.export.claude_check import validate as claude_problems
-from recollect.export.codex_check import validate as codex_problems
+from recollect.agents.claude.check import validate as claude_problems
+from recollect.agents.codex.check import validate as codex_problems
 
 
 def files(home: Path) -> list[Path]:

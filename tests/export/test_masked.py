@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.export.conversation import Block, Conversation, Message
 from recollect.export.masked import masked
+from recollect.values.conversation import Block, Conversation, Message
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AKIA" * 40}}
@@ -26,11 +26,17 @@ def bodies(conversation: Conversation) -> list[dict[str, Any]]:
 
 
 def test_a_secret_is_masked_in_texts_calls_and_results() -> None:
-    made, found = masked(talk(
-        {"type": "text", "text": f"the token is {TOKEN}"},
-        {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": f"curl -H 'X: {TOKEN}'"}},
-        {"type": "tool_result", "tool_use_id": "c", "content": [{"type": "text", "text": TOKEN}, PICTURE]},
-    ))  # fmt: skip
+    made, found = masked(
+        talk(
+            {"type": "text", "text": f"the token is {TOKEN}"},
+            {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": f"curl -H 'X: {TOKEN}'"}},
+            {
+                "type": "tool_result",
+                "tool_use_id": "c",
+                "content": [{"type": "text", "text": TOKEN}, PICTURE],
+            },
+        )
+    )
     assert TOKEN not in json.dumps(bodies(made))
     assert sum(found.values()) == 3
     assert bodies(made)[2]["content"][1] == PICTURE

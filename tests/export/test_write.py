@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.errors import RecollectError, StoreWriteFailed, UsageError
 from recollect.export.write import write_session
+from recollect.values.errors import RecollectError, StoreWriteFailed, UsageError
 
 
 def fine(data: bytes) -> list[str]:

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from recollect.config import Config
-from recollect.errors import RecollectError
+from recollect.light import locks
 from recollect.memory import Memory
-from recollect.records import Role, Segment, SourceFile
-from recollect.store import locks
-from recollect.store.base import source_bytes
-from recollect.store.hdf5 import Hdf5Store
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import RecollectError
+from recollect.values.records import Role, Segment, SourceFile
+from recollect.values.stored import source_bytes
 
 HOST = "here"
 ADDERS = ("append", "append", "append", "killed", "ingest")  # their numbers are their places
@@ -27,10 +27,13 @@ ADDERS = ("append", "append", "append", "killed", "ingest")  # their numbers are
 
 def line(number: int, n: int) -> bytes:
     record = {
-        "type": "user", "uuid": f"{number}-{n}", "sessionId": session(number),
-        "timestamp": "2026-11-15T10:00:00.000Z", "cwd": "/work",
+        "type": "user",
+        "uuid": f"{number}-{n}",
+        "sessionId": session(number),
+        "timestamp": "2026-11-15T10:00:00.000Z",
+        "cwd": "/work",
         "message": {"role": "user", "content": f"line {n} of process {number} " + "word " * (n % 40)},
-    }  # fmt: skip
+    }
     return json.dumps(record).encode() + b"\n"
 
 
@@ -60,10 +63,13 @@ def run(role: str, number: int, folder: Path, seconds: float) -> None:
     store = Hdf5Store.open(folder / "memory.h5")
     memory = Memory(store, Config(folder / "memory.h5", HOST))
     turn: Callable[[], None] = {
-        "append": Appender(memory, number, folder).turn, "killed": Appender(memory, number, folder).turn,
-        "ingest": Ingester(memory, number, folder).turn, "checkpoint": memory.checkpoint,
-        "compact": memory.compact, "read": Reader(memory, folder).turn,
-    }[role]  # type: ignore[assignment] # fmt: skip
+        "append": Appender(memory, number, folder).turn,
+        "killed": Appender(memory, number, folder).turn,
+        "ingest": Ingester(memory, number, folder).turn,
+        "checkpoint": memory.checkpoint,
+        "compact": memory.compact,
+        "read": Reader(memory, folder).turn,
+    }[role]  # type: ignore[assignment]
     turns, end = 0, time.monotonic() + seconds
     with memory:
         while time.monotonic() < end:

@@ -14,17 +14,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from recollect.config import Config
-from recollect.discover import discover
-from recollect.errors import StoreMissing
-from recollect.memory import Memory
-from recollect.records import Segment
-from recollect.store.base import View, source_bytes
-from recollect.store.check import check_path
-from recollect.store.disk import Disk
-from recollect.store.hdf5 import Hdf5Store
+from tests.support import DATA
 
-DATA = Path(__file__).parents[1] / "data"
+from recollect.config import Config
+from recollect.intake.discover import discover
+from recollect.light.disk import Disk
+from recollect.memory import Memory
+from recollect.store.contract import View
+from recollect.store.hdf5.check import check_path
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import StoreMissing
+from recollect.values.records import Segment
+from recollect.values.stored import source_bytes
+
 HOST = "here"
 STORE = "memory.h5"
 TEMPORARY = (
@@ -83,9 +85,13 @@ def state_of_view(seen: View) -> State:
         sessions[session.facts.id] = (len(shown), digest)
     info, usage = seen.info(), seen.usage()
     return {
-        "sources": sources, "sessions": sessions, "lines": info.lines, "entries": info.entries,
-        "responses": info.responses, "tokens": int(usage.input.sum()) + int(usage.output.sum()),
-    }  # fmt: skip
+        "sources": sources,
+        "sessions": sessions,
+        "lines": info.lines,
+        "entries": info.entries,
+        "responses": info.responses,
+        "tokens": int(usage.input.sum()) + int(usage.output.sum()),
+    }
 
 
 @dataclass

@@ -20,11 +20,11 @@ import pytest
 from tests.faults.story import HOST, STORE, QuietDisk, State, Story, ingest, memory, state_of
 from tests.faults.world import Files, Op, RecordingDisk, World, points, torn_by_kill, write_files
 
-from recollect.errors import StoreBusy, StoreWriteFailed
-from recollect.ingest import Ingest
-from recollect.records import Segment
-from recollect.store.hdf5 import Hdf5Store
-from recollect.store.journal import Journal, journal_path, read_frames
+from recollect.intake.ingest import Ingest
+from recollect.light.journal import Journal, journal_path, read_frames
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import StoreBusy, StoreWriteFailed
+from recollect.values.records import Segment
 
 
 @dataclass
@@ -185,9 +185,13 @@ def crashes_in_recovery(
     ],
 )
 def test_c01_c02_power_cut_while_recovering_from_a_kill(
-    story: Story, log: list[Op], fast_path: Path,
-    recovery: Callable[[Story, Hdf5Store], None], every: int, seeds: int,
-) -> None:  # fmt: skip
+    story: Story,
+    log: list[Op],
+    fast_path: Path,
+    recovery: Callable[[Story, Hdf5Store], None],
+    every: int,
+    seeds: int,
+) -> None:
     crashes = unlike(crashes_in_recovery(story, log, fast_path, recovery, every=every, seeds=seeds))
     assert check_all(story, crashes, fast_path, complete_every=10, at_least=30) == []
 
@@ -260,7 +264,7 @@ def test_c02_a_frame_whose_append_failed_does_not_stand_for_the_next(
                         read_early.append((0, first))
                 raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("recollect.store.journal.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.light.journal.LOCK_SECONDS", 0.05)
     with Hdf5Store.open(path, create=True, disk=FirstSyncFails()) as store:
         with pytest.raises(StoreWriteFailed):
             store.append(first)

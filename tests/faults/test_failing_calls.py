@@ -22,9 +22,9 @@ import pytest
 from tests.faults.story import STORE, TEMPORARY, QuietDisk, Story, ingest, memory, state_of
 from tests.faults.world import RecordingDisk, World, write_files
 
-from recollect.errors import RecollectError, StoreMissing, StoreWriteFailed
-from recollect.store import disk as disk_module
-from recollect.store.hdf5 import Hdf5Store
+from recollect.light import disk as disk_module
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import RecollectError, StoreMissing, StoreWriteFailed
 
 CALLS = ("open", "write", "truncate", "sync", "sync_data", "sync_folder", "rename", "unlink")
 
@@ -185,8 +185,8 @@ def test_c05_a_commit_that_failed_is_not_acknowledged_by_a_second_try(story: Sto
     """After a failed commit the same writer says so again, or really commits; it never only says yes."""
     disk = FailingDisk()
     with Hdf5Store.open(fast_path / STORE, create=True, disk=disk) as store:
-        from recollect.discover import discover
-        from recollect.ingest import Ingest
+        from recollect.intake.discover import discover
+        from recollect.intake.ingest import Ingest
 
         committed = False
         with contextlib.suppress(StoreWriteFailed), store.writer() as writer:

@@ -14,11 +14,11 @@ from tests.faults.children import command, environment
 from tests.faults.crowd import ADDERS, HOST, Appender, acked, line, session, transcript
 
 from recollect.config import Config
-from recollect.ingest import Ingest
+from recollect.intake.ingest import Ingest
 from recollect.memory import Memory
-from recollect.records import Segment
-from recollect.store.base import source_bytes
-from recollect.store.hdf5 import Hdf5Store
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.records import Segment
+from recollect.values.stored import source_bytes
 
 
 def start(role: str, number: int, folder: Path, seconds: float) -> subprocess.Popen[bytes]:

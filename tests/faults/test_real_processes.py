@@ -19,9 +19,9 @@ import pytest
 from tests.faults.children import command, environment
 from tests.faults.story import STORE, QuietDisk, Story, ingest
 
-from recollect.errors import StoreBusy
-from recollect.store.hdf5 import Hdf5Store
-from recollect.store.journal import journal_path
+from recollect.light.journal import journal_path
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import StoreBusy
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
@@ -44,8 +44,11 @@ def traced_play(story: Story, folder: Path, *, umask: int = 0o022) -> list[str]:
         tracer = strace("-y", "-s", "64", "-e", f"trace={WRITES},{NAMES}", log=log.name)
         done = subprocess.run(
             [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
-            env=environment(), check=False, capture_output=True, umask=umask,
-        )  # fmt: skip
+            env=environment(),
+            check=False,
+            capture_output=True,
+            umask=umask,
+        )
         assert done.returncode == 0, done.stderr.decode()
         return log.read().decode("utf-8", "replace").splitlines()
 
@@ -75,8 +78,10 @@ def killed_play(story: Story, folder: Path, call: Call) -> int:
     tracer = strace("-e", f"trace={call.name}", "-e", f"inject={call.name}:signal=SIGKILL:when={call.number}")
     done = subprocess.run(
         [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
-        env=environment(), capture_output=True, check=False,
-    )  # fmt: skip
+        env=environment(),
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode in (-9, 137), done.stderr.decode()
     acks = re.findall(rb"ack (\d+)", done.stdout)
     return int(acks[-1]) if acks else -1
@@ -193,8 +198,9 @@ def test_c33_another_user_reads_nothing(story: Story) -> None:
         for path in folder.iterdir():
             other = subprocess.run(
                 ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", str(path)],
-                capture_output=True, check=False,
-            )  # fmt: skip
+                capture_output=True,
+                check=False,
+            )
             assert (other.returncode == 0) == (path.name == "control"), path
 
 
@@ -213,7 +219,7 @@ def test_c33_modes_that_are_too_wide_are_repaired_by_the_next_write(story: Story
 HOLD = """
 import os, sys, time
 from pathlib import Path
-from recollect.store.hdf5 import Hdf5Store
+from recollect.store.hdf5.engine import Hdf5Store
 from recollect.store import locks
 with Hdf5Store.open(Path(sys.argv[1])) as store, store.writer() as writer:
     with store._journal as journal:

@@ -16,9 +16,9 @@ import pytest
 from tests.faults.children import command, environment
 from tests.faults.story import STORE, QuietDisk, Story, ingest, memory, state_of
 
-from recollect.errors import RecollectError, StoreWriteFailed
-from recollect.store.hdf5 import Hdf5Store
-from recollect.store.journal import journal_path
+from recollect.light.journal import journal_path
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import RecollectError, StoreWriteFailed
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 needs_root = pytest.mark.skipif(not ROOT, reason="only root can mount")

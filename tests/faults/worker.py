@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tests.faults.story import QuietDisk, Story, ingest
 
-from recollect.errors import RecollectError
-from recollect.store.disk import Disk
-from recollect.store.hdf5 import Hdf5Store
+from recollect.light.disk import Disk
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.errors import RecollectError
 
 
 def tell(what: str, step: int) -> None:

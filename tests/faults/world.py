@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from recollect.store.disk import Disk
+from recollect.light.disk import Disk
 
 SECTOR_BYTES = 512
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.hooks.calling import Desk
+from tests.support.hook_calls import Desk
 
 
 @pytest.fixture

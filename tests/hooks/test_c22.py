@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from tests.faults.test_small_disks import leave_free, mounted, needs_root
-from tests.hooks.calling import EVENTS, HANG_SECONDS, Desk, finished, holding
+from tests.support.hook_calls import EVENTS, HANG_SECONDS, Desk, finished, holding
 
-from recollect.fence import MEMORY_TAG
 from recollect.hooks.state import last_trouble
+from recollect.light.journal import journal_path
 from recollect.memory import Memory
-from recollect.store.journal import journal_path
+from recollect.recall.fence import MEMORY_TAG
 
 LINES = (1, 2, 3)
 Given = dict[str, Any]

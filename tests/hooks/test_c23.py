@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.hooks.calling import EVENTS, HANG_SECONDS, Desk, tree
+from tests.support.hook_calls import EVENTS, HANG_SECONDS, Desk, tree
 
 CALLS = 200
 AT_ONCE = 4

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import open_memory
-from tests.test_ingest import claude_path, codex_path, uuid_of
+from tests.intake.test_ingest import claude_path, codex_path, uuid_of
+from tests.support.memories import open_memory
 
-from recollect.catalog import catalog
-from recollect.index.fields import is_indexed
 from recollect.memory import Memory
-from recollect.recall import recall
+from recollect.recall.catalog import catalog
+from recollect.recall.recall import recall
+from recollect.search.text.fields import is_indexed
 
 ROUNDS = 20
 QUESTION = "harbour gate"

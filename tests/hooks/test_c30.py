@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hooks.calling import EVENTS, Desk, tree
-from tests.test_ingest import said, uuid_of
+from tests.intake.test_ingest import said, uuid_of
+from tests.support.hook_calls import EVENTS, Desk, tree
 
-from recollect.store.journal import journal_path
+from recollect.light.journal import journal_path
 
 SECRET = "kept-from-everyone"
 OTHER = f"{uuid_of(77)}.jsonl"

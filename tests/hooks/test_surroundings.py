@@ -6,11 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.hooks.calling import EVENTS, Desk
+from tests.support.hook_calls import EVENTS, Desk
 
+from recollect.agents.claude import settings as claude
+from recollect.agents.codex import settings as codex
 from recollect.hooks import run
 from recollect.hooks.command import is_ours, mcp_command
-from recollect.setup import claude, codex
 
 MODULES = ("json", "re", "pathlib", "mcp", "recollect", "numpy", "sitecustomize", "typing")
 
@@ -36,9 +37,13 @@ def test_modules_of_a_project_are_not_imported(desk: Desk, event: str) -> None:
 def test_nor_by_the_server_that_an_agent_starts_there(desk: Desk) -> None:
     mark = hostile(desk.home)
     child = subprocess.run(
-        mcp_command(desk.config), cwd=desk.home, env=desk.environment(), input=b"", capture_output=True,
+        mcp_command(desk.config),
+        cwd=desk.home,
+        env=desk.environment(),
+        input=b"",
+        capture_output=True,
         timeout=60,
-    )  # fmt: skip
+    )
     assert child.returncode == 0, child.stderr
     assert not mark.exists()
 
@@ -54,11 +59,16 @@ def test_a_payload_that_comes_late_loses_only_itself(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["/x/python -P -m recollect --store '/a b/m.h5' mcp", "recollect mcp",
-     "/u/bin/recollect --store /m.h5 mcp", """python -m recollect --store "/a/Ada's files/m.h5" mcp""",
-     "C:/x/recollect.exe mcp",
-     "/x/python -I -S /y/recollect/hooks/entry.py claude /m.h5 /state", "recollect-hook claude"],
-)  # fmt: skip
+    [
+        "/x/python -P -m recollect --store '/a b/m.h5' mcp",
+        "recollect mcp",
+        "/u/bin/recollect --store /m.h5 mcp",
+        """python -m recollect --store "/a/Ada's files/m.h5" mcp""",
+        "C:/x/recollect.exe mcp",
+        "/x/python -I -S /y/recollect/hooks/entry.py claude /m.h5 /state",
+        "recollect-hook claude",
+    ],
+)
 def test_our_commands_are_known_again(line: str) -> None:
     assert is_ours(line)
 

@@ -106,9 +106,12 @@ def command(*words: str, before: str = "") -> list[str]:
 def started(environment: dict[str, str], *words: str, before: str = "") -> Iterator[Scripted]:
     """A server that ends with the test."""
     process = subprocess.Popen(
-        command(*words, before=before), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=environment,
-    )  # fmt: skip
+        command(*words, before=before),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    )
     try:
         yield Scripted(process)
     finally:

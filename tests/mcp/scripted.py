@@ -13,8 +13,10 @@ from typing import Any
 PATIENCE_SECONDS = 60.0
 
 HELLO = {
-    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "scripted", "version": "1"},
-}  # fmt: skip
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "scripted", "version": "1"},
+}
 
 
 # A tool that takes a minute, and says so in a file once it has begun.

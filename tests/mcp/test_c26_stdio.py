@@ -17,7 +17,7 @@ from tests.mcp.scripted import HELLO, SLOW, Scripted, Start
 
 from recollect.mcp.server import CALLS_MAX
 from recollect.mcp.tools import ANSWER_TOKENS_MAX
-from recollect.text import tokens
+from recollect.values.text import tokens
 
 
 def alive(client: Scripted) -> bool:
@@ -111,13 +111,26 @@ class TestC26BadRequests:
     @pytest.mark.parametrize(
         "arguments",
         [
-            {"query": 5}, {"query": ["x"]}, {"query": {"x": 1}}, {"query": True}, {"query": ""}, {},
-            {"query": "x", "k": "ten"}, {"query": "x", "k": True}, {"query": "x", "k": 0},
-            {"query": "x", "k": 51}, {"query": "x", "k": 1.5}, {"query": "x", "mode": "magic"},
-            {"query": "x", "budget_tokens": 1_000_000}, {"query": "x", "limit": 5}, {"query": None},
-            {"query": "x" * 10_001}, {"query": '"never closed'}, {"query": "is:nothing"},
+            {"query": 5},
+            {"query": ["x"]},
+            {"query": {"x": 1}},
+            {"query": True},
+            {"query": ""},
+            {},
+            {"query": "x", "k": "ten"},
+            {"query": "x", "k": True},
+            {"query": "x", "k": 0},
+            {"query": "x", "k": 51},
+            {"query": "x", "k": 1.5},
+            {"query": "x", "mode": "magic"},
+            {"query": "x", "budget_tokens": 1_000_000},
+            {"query": "x", "limit": 5},
+            {"query": None},
+            {"query": "x" * 10_001},
+            {"query": '"never closed'},
+            {"query": "is:nothing"},
         ],
-    )  # fmt: skip
+    )
     def test_wrong_arguments_are_errors_a_model_can_act_on(
         self, lasting: Scripted, arguments: dict[str, Any]
     ) -> None:

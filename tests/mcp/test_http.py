@@ -22,8 +22,8 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.mcp.conftest import machine, started
 from tests.mcp.scripted import HELLO, SLOW, Scripted, Start
 
-from recollect.errors import UsageError
 from recollect.mcp.http import token_of
+from recollect.values.errors import UsageError
 
 GOOD = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
@@ -115,9 +115,11 @@ def test_only_the_right_combination_gets_anything(served: Served, how: str, path
         if right:
             continue
         bearer = {
-            "right": served.bearer, "bare": served.token, "basic": f"Basic {served.token}",
+            "right": served.bearer,
+            "bare": served.token,
+            "basic": f"Basic {served.token}",
             "longer": served.bearer + "x",
-        }.get(token, TOKENS[token])  # fmt: skip
+        }.get(token, TOKENS[token])
         us = {"own": f"127.0.0.1:{served.port}", "localhost": f"localhost:{served.port}"}
         named, own = us.get(host, HOSTS[host]), f"http://{us['own']}"
         from_ = own if origin == "own" else ORIGINS[origin]

@@ -19,11 +19,11 @@ from tests.mcp.conftest import command, machine
 from tests.mcp.scripted import Scripted, Start
 
 from recollect.config import load_config
-from recollect.fence import CLOSING, MEMORY_TAG
 from recollect.mcp.answers import ANSWERS
 from recollect.mcp.tools import ANSWER_TOKENS_MAX, BY_NAME, INSTRUCTIONS, TOOLS
 from recollect.memory import Memory
-from recollect.text import tokens
+from recollect.recall.fence import CLOSING, MEMORY_TAG
+from recollect.values.text import tokens
 
 RECALLING = ["search_memory", "read_memory", "recall_context", "list_threads"]
 LISTED = ["memory_status", *RECALLING, "ingest_sessions"]
@@ -116,9 +116,11 @@ class TestAnswers:
         found = lasting.text("search_memory", query="token")
         id_ = re.findall(r"^([0-9a-f]{8,})  ", found, re.MULTILINE)[0]
         for text in (
-            found, lasting.text("list_threads"), lasting.text("read_memory", id=id_),
+            found,
+            lasting.text("list_threads"),
+            lasting.text("read_memory", id=id_),
             lasting.text("recall_context", search_terms=["token"]),
-        ):  # fmt: skip
+        ):
             assert text.startswith(MEMORY_TAG)
             assert text.splitlines()[-1].startswith(CLOSING)
 
@@ -258,9 +260,11 @@ class TestC35:
         found = client.text("search_memory", query="marmalade")
         id_ = re.findall(r"^([0-9a-f]{8,})  ", found, re.MULTILINE)[0]
         for text in (
-            found, client.text("list_threads"), client.text("read_memory", id=id_, whole=True),
+            found,
+            client.text("list_threads"),
+            client.text("read_memory", id=id_, whole=True),
             client.text("recall_context", search_terms=["marmalade"]),
-        ):  # fmt: skip
+        ):
             assert text.startswith(MEMORY_TAG)
             assert text.count(MEMORY_TAG) == text.count(CLOSING) == 1
             assert "<system-reminder>" not in text
@@ -272,10 +276,15 @@ def written(folder: Path, number: int, text: str = "marmalade", **fields: Any) -
     """A transcript of one prompt in this machine's Claude Code."""
     session = f"00000000-0000-4000-8000-{number:012}"
     record = {
-        "type": "user", "uuid": f"11111111-0000-4000-8000-{number:012}", "sessionId": session,
-        "cwd": "/home/ada/quay", "version": "2.1.0", "timestamp": "2026-03-02T09:00:00.000Z",
-        "message": {"role": "user", "content": f"{text} {number}"}, **fields,
-    }  # fmt: skip
+        "type": "user",
+        "uuid": f"11111111-0000-4000-8000-{number:012}",
+        "sessionId": session,
+        "cwd": "/home/ada/quay",
+        "version": "2.1.0",
+        "timestamp": "2026-03-02T09:00:00.000Z",
+        "message": {"role": "user", "content": f"{text} {number}"},
+        **fields,
+    }
     path = folder / "home" / ".claude" / "projects" / "-home-ada-quay" / f"{session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record) + "\n")

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import JSONRPCError, JSONRPCRequest
 
-from recollect.errors import UsageError
 from recollect.mcp.answers import _fitting
 from recollect.mcp.arguments import checked
 from recollect.mcp.stdio import understood
 from recollect.mcp.tools import TOOLS, Tool
 from recollect.mcp.wire import Oversized, lines
-from recollect.text import tokens
+from recollect.values.errors import UsageError
+from recollect.values.text import tokens
 
 LONGEST, GLIMPSE = 20, 8
 
@@ -36,8 +36,9 @@ class Dribble(io.BytesIO):
 
 @given(
     kept=st.lists(st.binary(max_size=60).map(lambda line: line.replace(b"\n", b"."))),
-    sizes=st.lists(st.integers(1, 50)), ended=st.booleans(),
-)  # fmt: skip
+    sizes=st.lists(st.integers(1, 50)),
+    ended=st.booleans(),
+)
 def test_lines_are_the_same_however_they_are_cut(kept: list[bytes], sizes: list[int], ended: bool) -> None:
     data = b"".join(line + b"\n" for line in kept)
     data = data if ended else data[:-1]
@@ -97,9 +98,9 @@ def test_a_good_line_is_the_sdk_s_own_message() -> None:
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 @given(data=st.data())
 def test_arguments_are_judged_as_json_schema_judges_them(tool: Tool, data: st.DataObject) -> None:
-    values = (
-        JSON | st.sampled_from(["", "x" * 501, "x" * 10_001, "hybrid", ["a"] * 31, [5], ["x" * 501], 20_000])
-    )  # fmt: skip
+    values = JSON | st.sampled_from(
+        ["", "x" * 501, "x" * 10_001, "hybrid", ["a"] * 31, [5], ["x" * 501], 20_000]
+    )
     known = st.fixed_dictionaries({}, optional=dict.fromkeys(tool.arguments, values))
     given_ = {**data.draw(known), **data.draw(st.dictionaries(st.text(max_size=3), values, max_size=1))}
     said = {name: value for name, value in given_.items() if value is not None}
@@ -121,9 +122,10 @@ def test_arguments_are_judged_as_json_schema_judges_them(tool: Tool, data: st.Da
 
 
 @given(
-    blocks=st.lists(st.text(max_size=400), max_size=30), budget=st.integers(400, 3_000),
+    blocks=st.lists(st.text(max_size=400), max_size=30),
+    budget=st.integers(400, 3_000),
     notes=st.integers(0, 3),
-)  # fmt: skip
+)
 def test_what_fits_a_budget_is_as_much_as_can_be(blocks: list[str], budget: int, notes: int) -> None:
     """Making text safe makes it longer, so it is measured after that."""
     shown_at: list[int] = []

@@ -81,16 +81,19 @@ ERRORS = [
     _ask("TypeError: Cannot read properties of undefined (reading 'map')", "reading-map", plain=True),
     _ask(
         "sqlalchemy.exc.OperationalError: (psycopg2.OperationalError) could not connect to server: "
-        "Connection refused", "sqlalchemy", plain=True,
+        "Connection refused",
+        "sqlalchemy",
+        plain=True,
     ),
     _ask(
         "error[E0502]: cannot borrow `queue` as mutable because it is also borrowed as immutable",
-        "E0502", plain=True,
+        "E0502",
+        plain=True,
     ),
     _ask("remaining connection slots are reserved for non-replication superuser connections", "slots"),
     _ask("Error: listen EADDRINUSE: address already in use :::3000", "EADDRINUSE"),
     _ask(
-        "The process cannot access the file because it is being used by another process.", "used-by-another",
+        "The process cannot access the file because it is being used by another process.", "used-by-another"
     ),
     _ask("npm ERR! peer dep missing: react@^18.2.0", "peer-dep"),
     _ask("Access is denied. (0x80070005)", "0x80070005", plain=True),
@@ -104,7 +107,7 @@ ERRORS = [
     _ask("keywords must not contain spaces", "keywords"),
     _ask("FX rate for CLF missing", "nightly"),
     _ask("expected 'DECLINED' to equal 'APPROVED'", "payment"),
-]  # fmt: skip
+]
 PHRASES = [
     _ask('"clock skew"', "clock-skew"),
     _ask('"exponential backoff with full jitter"', "full-jitter"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.conftest import HOST
+from tests.support.memories import HOST
 
 from recollect.cli import main
 from recollect.config import Config

@@ -15,7 +15,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from recollect.records import (
+from recollect.store.contract import Writer
+from recollect.values.ids import line_key
+from recollect.values.records import (
     Cursor,
     Entry,
     Flag,
@@ -25,9 +27,7 @@ from recollect.records import (
     Relation,
     SessionFacts,
     SourceFile,
-    line_key,
 )
-from recollect.store.base import Writer
 
 NOW = datetime.datetime(2026, 3, 10, 12, 0, tzinfo=datetime.UTC)
 DAY_MS = 86_400_000
@@ -44,15 +44,21 @@ MODELS = ("", "claude-opus-4-6", "claude-sonnet-4-5", "gpt-5.3-Codex")
 TOOLS = ("Bash", "Read", "Edit", "apply_patch", "mcp__db__query", "mcp__db__list")
 TYPES = ("user", "assistant", "system/api_error", "system/compact_boundary", "system")
 FILES = (
-    "/home/ada/harbor/src/auth/token_store.py", "/home/ada/harbor/src/legacy/token_store.py",
-    "/home/ada/harbor/src/auth/store.py", "src/Auth/login.ts", "README.md", "C:\\work\\app\\Main.cs",
-)  # fmt: skip
+    "/home/ada/harbor/src/auth/token_store.py",
+    "/home/ada/harbor/src/legacy/token_store.py",
+    "/home/ada/harbor/src/auth/store.py",
+    "src/Auth/login.ts",
+    "README.md",
+    "C:\\work\\app\\Main.cs",
+)
 FLAGS = (Flag.ERROR, Flag.SIDECHAIN, Flag.META, Flag.SPILLED, Flag.BOUNDARY, Flag.COPY, Flag.INJECTED)
 SYSTEM = (Kind.IMAGE, Kind.SUMMARY, Kind.CONTEXT, Kind.EVENT, Kind.UNKNOWN)
 ROLES = {
-    "user": (Kind.PROMPT,), "assistant": (Kind.ANSWER, Kind.THOUGHT, Kind.CALL), "tool": (Kind.RESULT,),
+    "user": (Kind.PROMPT,),
+    "assistant": (Kind.ANSWER, Kind.THOUGHT, Kind.CALL),
+    "tool": (Kind.RESULT,),
     "system": SYSTEM,
-}  # fmt: skip
+}
 
 
 # -- stores -------------------------------------------------------------------------------------
@@ -252,9 +258,7 @@ def _dir(value: str) -> Leaf:
 
 
 def _tag(value: str) -> Leaf:
-    return Leaf(
-        f"tag:raw:{value}", lambda entry: entry.type == value or entry.type.startswith(value + "/")
-    )
+    return Leaf(f"tag:raw:{value}", lambda entry: entry.type == value or entry.type.startswith(value + "/"))
 
 
 def _between(typed: str, start_ms: int, stop_ms: int) -> Leaf:
@@ -304,8 +308,11 @@ def _times() -> Iterator[Leaf]:
     yield _between("on:yesterday", TODAY_MS - DAY_MS, TODAY_MS)
     yield _between("last:2d", NOW_MS - 2 * DAY_MS, end)
     yield _between("last:12h", NOW_MS - DAY_MS // 2, end)
-    yield _between("on:2026-02", int(datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC).timestamp() * 1000),
-                   int(datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC).timestamp() * 1000))  # fmt: skip
+    yield _between(
+        "on:2026-02",
+        int(datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC).timestamp() * 1000),
+        int(datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC).timestamp() * 1000),
+    )
 
 
 def _thread_filters() -> Iterator[Leaf]:
@@ -339,17 +346,31 @@ LEAVES: list[Leaf] = [
     *map(_contains("branch", lambda entry: entry.facts.branch), ("main", "fix/", "RETRY", "none")),
     *map(_session, ("aaaa0001", "aaa", "bbbb", "cccc0004", "ffff")),
     *_thread_filters(),
-    *map(_file, (
-        "token_store.py", "TOKEN_STORE.PY", "auth/token_store.py", "src/legacy/token_store.py", "store.py",
-        "/home/ada/harbor/src/auth/store.py", "login.ts", "./README.md", "app/main.cs",
-        r"C:\work\app\main.cs", "_store.py", "harbor", "src/token_store.py",
-    )),
-    *map(_dir, (
-        "src", "src/auth", "AUTH", "harbor/src/legacy", "/home/ada", "home", "work/app", "store.py", "rc",
-    )),
+    *map(
+        _file,
+        (
+            "token_store.py",
+            "TOKEN_STORE.PY",
+            "auth/token_store.py",
+            "src/legacy/token_store.py",
+            "store.py",
+            "/home/ada/harbor/src/auth/store.py",
+            "login.ts",
+            "./README.md",
+            "app/main.cs",
+            r"C:\work\app\main.cs",
+            "_store.py",
+            "harbor",
+            "src/token_store.py",
+        ),
+    ),
+    *map(
+        _dir,
+        ("src", "src/auth", "AUTH", "harbor/src/legacy", "/home/ada", "home", "work/app", "store.py", "rc"),
+    ),
     *map(_tag, ("user", "system", "system/api_error", "system/api", "none")),
     *_times(),
-]  # fmt: skip
+]
 RANKING = [*map(_word, WORDS), _prefix("ced"), _prefix("cedarw"), _prefix("zzz")]
 
 
@@ -386,9 +407,13 @@ def many_tales() -> list[Tale]:
 
 def _tale(choose: Choose, id_: str, lines: int) -> Tale:
     facts = SessionFacts(
-        choose(AGENTS), id_, project=choose(PROJECTS), branch=choose(BRANCHES), slug=choose(SLUGS),
+        choose(AGENTS),
+        id_,
+        project=choose(PROJECTS),
+        branch=choose(BRANCHES),
+        slug=choose(SLUGS),
         root=choose((*[id_] * 6, *IDS)),
-    )  # fmt: skip
+    )
     if facts.root != id_:
         facts.parent, facts.relation = facts.root, Relation.FORK
     return Tale(facts, choose(HOSTS), tuple(_line(choose) for _ in range(lines)))
@@ -405,9 +430,7 @@ def _entry(choose: Choose) -> Entry:
     if kind is Kind.CALL:
         text = _call(tool, choose(FILES), text)
     flags = choose((0, 0, *FLAGS)) | choose((0, 0, 0, *FLAGS[:5]))
-    return Entry(
-        kind, "" if kind is Kind.IMAGE else text, flags, choose(TIMES), tool, model=choose(MODELS)
-    )
+    return Entry(kind, "" if kind is Kind.IMAGE else text, flags, choose(TIMES), tool, model=choose(MODELS))
 
 
 def _call(tool: str, path: str, words: str) -> str:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.records import line_key
+from recollect.values.ids import line_key
 
 FOLDER = Path(__file__).parent / "talks"
 
@@ -132,16 +132,27 @@ def _claude(talk: Talk) -> Iterator[tuple[Said, dict[str, Any]]]:
     for number, (said, time) in enumerate(zip(talk.said, _times(talk), strict=False)):
         uuid = f"{talk.id[:8]}-0000-4000-8000-{number:012}"
         common = {
-            "parentUuid": parent, "isSidechain": False, "userType": "external", "cwd": talk.folder,
-            "sessionId": talk.id, "version": "2.1.150", "gitBranch": talk.branch,
-        }  # fmt: skip
+            "parentUuid": parent,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": talk.folder,
+            "sessionId": talk.id,
+            "version": "2.1.150",
+            "gitBranch": talk.branch,
+        }
         if said.kind == "call":
             call = f"toolu_{talk.id[:8]}_{number}"
         role = "user" if said.kind in ("user", "result", "error") else "assistant"
-        yield said, {
-            **common, "type": role, "message": _message(said, talk, number, call), "uuid": uuid,
-            "timestamp": time,
-        }  # fmt: skip
+        yield (
+            said,
+            {
+                **common,
+                "type": role,
+                "message": _message(said, talk, number, call),
+                "uuid": uuid,
+                "timestamp": time,
+            },
+        )
         parent = uuid
 
 
@@ -160,10 +171,13 @@ def _message(said: Said, talk: Talk, number: int, call: str) -> dict[str, Any]:
     else:
         block = blocks[said.kind]
     return {
-        "id": f"msg_{talk.id[:8]}_{number}", "type": "message", "role": "assistant",
-        "model": "claude-sonnet-4-5-20250929", "content": [block],
+        "id": f"msg_{talk.id[:8]}_{number}",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5-20250929",
+        "content": [block],
         "usage": {"input_tokens": 9, "output_tokens": 40},
-    }  # fmt: skip
+    }
 
 
 def _codex(talk: Talk) -> Iterator[tuple[Said | None, dict[str, Any]]]:

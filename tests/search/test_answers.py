@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.conftest import scratch
 from tests.search.conftest import memory_at
+from tests.support.memories import scratch
 
-from recollect.errors import UsageError
 from recollect.memory import Memory
+from recollect.values.errors import UsageError
 
 
 def log(folder: Path, prompts: list[str]) -> None:
@@ -23,13 +23,18 @@ def log(folder: Path, prompts: list[str]) -> None:
     target.mkdir(parents=True, exist_ok=True)
     id_ = "aaaaaaaa-0000-4000-8000-000000000000"
     lines = [
-        json.dumps({
-            "type": "user", "sessionId": id_, "uuid": f"{n:032d}", "cwd": "/home/ada/x",
-            "timestamp": f"2026-03-01T{n // 3600:02d}:{n // 60 % 60:02d}:{n % 60:02d}.000Z",
-            "message": {"role": "user", "content": text},
-        })
+        json.dumps(
+            {
+                "type": "user",
+                "sessionId": id_,
+                "uuid": f"{n:032d}",
+                "cwd": "/home/ada/x",
+                "timestamp": f"2026-03-01T{n // 3600:02d}:{n // 60 % 60:02d}:{n % 60:02d}.000Z",
+                "message": {"role": "user", "content": text},
+            }
+        )
         for n, text in enumerate(prompts)
-    ]  # fmt: skip
+    ]
     (target / f"{id_}.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
 
 

@@ -16,16 +16,19 @@ import pytest
 from tests.faults.children import environment
 from tests.search.conftest import Answer, memory_at
 
-from recollect.discover import discover
-from recollect.index.place import Place
+from recollect.intake.discover import discover
 from recollect.memory import Memory
-from recollect.records import Segment
+from recollect.search.cache_folder import Place
+from recollect.values.records import Segment
 
 WORKER = Path(__file__).parent / "worker.py"
 HITS = ("lamp", '"fern 2"', "17 -moss OR 18", "session:3f2a0000-0000-4000-8000-000000000003", "/1. fern 2/")
 SUBJECTS = (
-    "the database migration failed", "the button needs another colour", "train the network", "bake bread",
-)  # fmt: skip
+    "the database migration failed",
+    "the button needs another colour",
+    "train the network",
+    "bake bread",
+)
 
 
 class Logs:
@@ -45,10 +48,14 @@ class Logs:
 
     def _record(self, session: str, text: str, at: int) -> dict[str, object]:
         return {
-            "type": "user", "uuid": f"00000000-0000-4000-8000-{at:012}", "sessionId": session,
-            "cwd": "/home/ada/harbor", "timestamp": "2026-03-02T09:00:00.000Z", "version": "2.1.150",
+            "type": "user",
+            "uuid": f"00000000-0000-4000-8000-{at:012}",
+            "sessionId": session,
+            "cwd": "/home/ada/harbor",
+            "timestamp": "2026-03-02T09:00:00.000Z",
+            "version": "2.1.150",
             "message": {"role": "user", "content": text},
-        }  # fmt: skip
+        }
 
 
 @pytest.fixture
@@ -144,7 +151,7 @@ class TestBehind:
             assert len(results.hits) == 240
 
     def test_no_time_at_all_is_enough_in_the_end(self, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.index.text.BATCH_ROWS", 50)
+        monkeypatch.setattr("recollect.search.text.index.BATCH_ROWS", 50)
         reached = [0]
         with memory_at(filled) as memory:
             while reached[-1] < memory.info().entries:
@@ -186,8 +193,8 @@ class TestDeleted:
 
     def test_while_it_is_being_built(self, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The work is lost, at worst with a note to the person; the next search has it again."""
-        monkeypatch.setattr("recollect.index.text.BATCH_ROWS", 20)
-        monkeypatch.setattr("recollect.index.text.FIRST_COMMIT_SECONDS", 0.0)
+        monkeypatch.setattr("recollect.search.text.index.BATCH_ROWS", 20)
+        monkeypatch.setattr("recollect.search.text.index.FIRST_COMMIT_SECONDS", 0.0)
 
         def progress(name: str, done: int, total: int) -> None:
             if done == 100:
@@ -256,7 +263,7 @@ class TestDamaged:
 
     def test_a_file_where_the_folder_should_be(self, filled: Path) -> None:
         """Nothing can be cached there; that is said in a sentence."""
-        from recollect.errors import RecollectError
+        from recollect.values.errors import RecollectError
 
         (filled / "cache").write_text("not a folder")
         with memory_at(filled) as memory, pytest.raises(RecollectError):

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from tests.conftest import scratch
 from tests.search.asks import ASKS, Ask
 from tests.search.conftest import memory_at
 from tests.search.talks import read_talks, write_logs
+from tests.support.memories import scratch
 
 from recollect.memory import Memory
-from recollect.store.base import StoredEntry
+from recollect.values.stored import StoredEntry
 
 
 @dataclass(frozen=True)

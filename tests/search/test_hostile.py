@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.conftest import scratch
 from tests.faults.children import environment
 from tests.search.conftest import Answer, memory_at
 from tests.search.nasty import ATTACK, HOSTILE
+from tests.support.memories import scratch
 
-import recollect.search
-from recollect.errors import NotFound, RecollectError, UsageError
+import recollect.search.run
 from recollect.memory import Memory
+from recollect.values.errors import NotFound, RecollectError, UsageError
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, example, given, note, settings
 from hypothesis import strategies as st
-from tests.conftest import scratch
 from tests.search.conftest import memory_at
 from tests.search.oracle import (
     LEAVES,
@@ -28,15 +27,18 @@ from tests.search.oracle import (
     typed,
     write,
 )
+from tests.support.memories import scratch
 
 from recollect.memory import Memory
-from recollect.records import Entry, Kind, Parsed, SessionFacts
-from recollect.store.hdf5 import Hdf5Store
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.records import Entry, Kind, Parsed, SessionFacts
 
 several = settings(
-    max_examples=40, deadline=None, suppress_health_check=list(HealthCheck),
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
-)  # fmt: skip
+)
 
 
 def found(memory: Memory, query: str) -> list[str]:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from tests.search.conftest import memory_at
 
-import recollect.index.text
+import recollect.search.text.index
 
 
 def index(folder: Path, die_after: int) -> None:
     """Index in small steps; die at the given one, wherever in it."""
-    recollect.index.text.BATCH_ROWS = 20
-    recollect.index.text.FIRST_COMMIT_SECONDS = 0
+    recollect.search.text.index.BATCH_ROWS = 20
+    recollect.search.text.index.FIRST_COMMIT_SECONDS = 0
     steps = 0
 
     def progress(name: str, done: int, total: int) -> None:

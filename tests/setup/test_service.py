@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.cli import main
-from recollect.errors import SettingsRefused, UsageError
 from recollect.setup.service import MARK, Service, install, remove, service
+from recollect.values.errors import SettingsRefused, UsageError
 
 WORDS = ["--store", "m.h5", "watch"]
 COMMAND = ["/opt/py thon/bin/python", "-P", "-m", "recollect", "--store", "/home/ada/m $X %h.h5", "watch"]
@@ -186,9 +186,18 @@ class TestCommand:
         path = tmp_path / ".config" / "systemd" / "user" / "recollect-watch.service"
         (line,) = re.findall("^ExecStart=(.*)$", path.read_text(), re.MULTILINE)
         assert unquoted(line) == [
-            sys.executable, "-P", "-m", "recollect", "--store", os.path.realpath(tmp_path / "m.h5"),
-            "--quiet", "watch", "--poll", "--interval", "30",
-        ]  # fmt: skip
+            sys.executable,
+            "-P",
+            "-m",
+            "recollect",
+            "--store",
+            os.path.realpath(tmp_path / "m.h5"),
+            "--quiet",
+            "watch",
+            "--poll",
+            "--interval",
+            "30",
+        ]
 
     def test_an_embedder_that_asks_elsewhere_may(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -202,7 +211,7 @@ class TestCommand:
     def test_as_json(self, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
         main([*WORDS, "--install", "--json"])
         told = json.loads(capfd.readouterr().out)
-        assert told["schema"] == "recollect.watch-service/1"
+        assert told["schema"] == "recollect.intake.watch-service/1"
         assert told["installed"]
         assert told["changed"]
         assert MARK in told["text"]

@@ -13,15 +13,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from tests.store.contract import HOST, StoreContract, facts, line, source
 
 from recollect.config import Config
 from recollect.memory import Memory
-from recollect.records import Cursor, Line, LineFlag, Usage
-from recollect.store.base import Store, VectorModel, View, source_bytes
-from recollect.store.check import check_path
-from recollect.store.hdf5 import Hdf5Store
-from recollect.store.reference import ReferenceStore
+from recollect.store.contract import Store, View
+from recollect.store.hdf5.check import check_path
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.testing.reference import ReferenceStore
+from recollect.testing.stores import HOST, StoreContract, facts, line, source
+from recollect.values.records import Cursor, Line, LineFlag, Usage
+from recollect.values.stored import VectorModel, source_bytes
 
 
 class TestReferenceStore(StoreContract):
@@ -70,11 +71,14 @@ def everything(view: View) -> object:
     columns = view.usage()
     usage = sorted(
         (
-            columns.sessions[int(columns.session[n])].facts.id, columns.models[int(columns.model[n])],
-            int(columns.time[n]), int(columns.output[n]), int(columns.input[n]),
+            columns.sessions[int(columns.session[n])].facts.id,
+            columns.models[int(columns.model[n])],
+            int(columns.time[n]),
+            int(columns.output[n]),
+            int(columns.input[n]),
         )
         for n in range(len(columns.input))
-    )  # fmt: skip
+    )
     sessions = [
         (s.facts, s.host, s.entries, list(view.entries(s)), list(view.entries(s, last=3)))
         for s in view.sessions()
@@ -112,10 +116,11 @@ class Histories(RuleBasedStateMachine):
                 st.booleans(),  # restart
                 st.booleans(),  # ends in a half-written line
             ),
-            min_size=1, max_size=4,
+            min_size=1,
+            max_size=4,
         ),
         keep=st.booleans(),
-    )  # fmt: skip
+    )
     def write(self, batches, keep):
         with self.store.writer() as ours, self.reference.writer() as theirs:
             for which, words, restart, half in batches:
@@ -136,9 +141,7 @@ class Histories(RuleBasedStateMachine):
                 ours.commit()
                 theirs.commit()
 
-    @rule(
-        keys=st.lists(st.integers(0, 50), max_size=5), name=st.sampled_from("ab"), keep=st.booleans(),
-    )  # fmt: skip
+    @rule(keys=st.lists(st.integers(0, 50), max_size=5), name=st.sampled_from("ab"), keep=st.booleans())
     def embed(self, keys, name, keep):
         model = VectorModel(name, "1", 2)
         rows = np.array([(key, -key) for key in keys], np.float16).reshape(len(keys), 2)
@@ -170,7 +173,9 @@ class Histories(RuleBasedStateMachine):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
-    max_examples=12, stateful_step_count=8, deadline=None,
+    max_examples=12,
+    stateful_step_count=8,
+    deadline=None,
     phases=(Phase.explicit, Phase.generate),  # shrinking such a history takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)  # fmt: skip
+)

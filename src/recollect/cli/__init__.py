@@ -24,7 +24,7 @@ from collections.abc import Sequence
 
 from recollect.cli.parser import build_parser
 from recollect.cli.screen import OutputGone, Screen
-from recollect.errors import RecollectError
+from recollect.values.errors import RecollectError
 
 _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 

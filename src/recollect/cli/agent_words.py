@@ -17,13 +17,15 @@ HOOK_ACTIONS = ("install", "remove", "status")
 
 def _init(commands: Any) -> None:
     command = add_command(
-        commands, "init", "set everything up: past logs, hooks, the MCP server",
+        commands,
+        "init",
+        "set everything up: past logs, hooks, the MCP server",
         "One pass that can be repeated: takes in the past logs of the agents on this machine, then "
         "offers to put the hook and the MCP server into each agent's settings, showing the exact change "
         "first. From then on every conversation is captured as it happens, and each new one knows what "
         "went before. --remove takes out exactly what was put in and keeps the store.",
         ("recollect init", "recollect init --dry-run", "recollect init --remove --yes"),
-    )  # fmt: skip
+    )
     command.add_argument("--yes", action="store_true", help="make the changes without asking")
     command.add_argument("--dry-run", action="store_true", help="show every change, make none")
     command.add_argument("--remove", action="store_true", help="take out what was put in; the store stays")
@@ -35,12 +37,14 @@ def _init(commands: Any) -> None:
 
 def _hook(commands: Any) -> None:
     command = add_command(
-        commands, "hook", "install, remove or look at the hooks alone",
+        commands,
+        "hook",
+        "install, remove or look at the hooks alone",
         "A hook appends what is new in a conversation to the store's journal at each of its events, in "
         "milliseconds, and never stops the agent. `status` says where it is installed, what it captured "
         "last and what went wrong last.",
         ("recollect hook status", "recollect hook install --agent claude", "recollect hook remove --project"),
-    )  # fmt: skip
+    )
     command.add_argument("action", choices=HOOK_ACTIONS, metavar="ACTION", help=", ".join(HOOK_ACTIONS))
     _agents(command)
     command.add_argument(
@@ -50,22 +54,30 @@ def _hook(commands: Any) -> None:
 
 def _agents(command: Parser) -> None:
     command.add_argument(
-        "--agent", action="append", choices=AGENTS, metavar="AGENT",
+        "--agent",
+        action="append",
+        choices=AGENTS,
+        metavar="AGENT",
         help=f"only this agent, may be repeated: {', '.join(AGENTS)} (default: those on this machine)",
-    )  # fmt: skip
+    )
 
 
 def _watch(commands: Any) -> None:
     command = add_command(
-        commands, "watch", "follow all agents' logs and keep everything fresh",
+        commands,
+        "watch",
+        "follow all agents' logs and keep everything fresh",
         "For agents without hooks, or as a safety net: takes in what is new the moment it is written, "
         "folds the journal and keeps the indexes up to date, until Ctrl-C. --install writes a service "
         "for systemd or launchd that does this in the background, and says how to start it.",
         ("recollect watch", "recollect watch --once", "recollect watch --install"),
-    )  # fmt: skip
+    )
     command.add_argument("--poll", action="store_true", help="look at the files instead of being notified")
     command.add_argument(
-        "--interval", type=_positive, default=5, metavar="SECONDS",
+        "--interval",
+        type=_positive,
+        default=5,
+        metavar="SECONDS",
         help="between looks when polling (default: 5)",
     )
     action = command.add_mutually_exclusive_group()
@@ -76,11 +88,13 @@ def _watch(commands: Any) -> None:
 
 def _mcp(commands: Any) -> None:
     command = add_command(
-        commands, "mcp", "answer an agent's questions: the MCP server",
+        commands,
+        "mcp",
+        "answer an agent's questions: the MCP server",
         "Speaks the Model Context Protocol on stdin and stdout; agents start it themselves after "
         "`recollect init`. docs/mcp.md has the tools.",
         ("recollect mcp", "recollect mcp --http --port 8977"),
-    )  # fmt: skip
+    )
     command.add_argument(
         "--http", action="store_true", help="streamable HTTP on 127.0.0.1, with a token, instead of stdin"
     )
@@ -108,13 +122,17 @@ def _port(text: str) -> int:
 
 def _catalog(commands: Any) -> None:
     command = add_command(
-        commands, "catalog", "what a new conversation is told about a project",
+        commands,
+        "catalog",
+        "what a new conversation is told about a project",
         "Exactly the text that the hook gives to a conversation when it starts: recent threads, "
         "decisions, files, open ends. Made from the store alone.",
         ("recollect catalog", "recollect catalog --project ada/harbor --budget-tokens 1200"),
-    )  # fmt: skip
+    )
     command.add_argument(
-        "--project", default="", metavar="P",
+        "--project",
+        default="",
+        metavar="P",
         help="a project's name or a part of it (default: that of the current folder)",
     )
     _budget(command, CATALOG_TOKENS)
@@ -122,24 +140,30 @@ def _catalog(commands: Any) -> None:
 
 def _threads(commands: Any) -> None:
     command = add_command(
-        commands, "threads", "conversations with everything that continued them",
+        commands,
+        "threads",
+        "conversations with everything that continued them",
         "A thread is a session with those that resumed it, were forked from it or went on after a "
         "compaction; the most recently active first.",
         ("recollect threads", "recollect threads --project harbor"),
-    )  # fmt: skip
+    )
     command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
     limit(command, 20, "threads")
 
 
 def _recall(commands: Any) -> None:
     command = add_command(
-        commands, "recall", "a wall of excerpts on a question, within a budget of tokens",
+        commands,
+        "recall",
+        "a wall of excerpts on a question, within a budget of tokens",
         "What a model should read before it answers: the most relevant exchanges of earlier "
         "conversations, each with its source, cut to the budget by relevance. `search` finds single "
         "entries; this stitches them together.",
-        ("recollect recall 'why were users logged out'",
-         "recollect recall 'how do we deploy' --term staging --term rollback --budget-tokens 4000"),
-    )  # fmt: skip
+        (
+            "recollect recall 'why were users logged out'",
+            "recollect recall 'how do we deploy' --term staging --term rollback --budget-tokens 4000",
+        ),
+    )
     command.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
     command.add_argument(
         "--term", action="append", default=[], metavar="T", help="a word that matters; may be repeated"
@@ -151,21 +175,27 @@ def _recall(commands: Any) -> None:
 
 def _assemble(commands: Any) -> None:
     command = add_command(
-        commands, "assemble", "choose what a task needs out of all conversations, and open it in an agent",
+        commands,
+        "assemble",
+        "choose what a task needs out of all conversations, and open it in an agent",
         "Finds what fits a description in many ways, takes whole exchanges, divides the budget over "
         "what is asked for, and puts them in order of time. Without --export it shows what it would "
         "take. With it, the result is a session that the agent opens as its own past, or a page to "
         "share; secrets are masked.",
-        ("recollect assemble 'Chrome extension auth flow, OAuth tokens' --budget-tokens 60000",
-         "recollect assemble 'the importer and its tests' --export claude",
-         "recollect assemble 'why we moved to tantivy' --export markdown -o why.md"),
-    )  # fmt: skip
+        (
+            "recollect assemble 'Chrome extension auth flow, OAuth tokens' --budget-tokens 60000",
+            "recollect assemble 'the importer and its tests' --export claude",
+            "recollect assemble 'why we moved to tantivy' --export markdown -o why.md",
+        ),
+    )
     command.add_argument("description", nargs="*", metavar="DESCRIPTION", help="what the next work is about")
     _budget(command, 60_000)
     command.add_argument("--save", metavar="NAME", help="keep it in the store under this name")
     command.add_argument("--saved", metavar="NAME", help="take one that was kept instead of a description")
     command.add_argument(
-        "--export", choices=EXPORTS, metavar="TO",
+        "--export",
+        choices=EXPORTS,
+        metavar="TO",
         help=f"one of {', '.join(EXPORTS)}; the first two print the command that opens it",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="the file of a page; - for stdout")
@@ -174,24 +204,31 @@ def _assemble(commands: Any) -> None:
 
 def _saved(commands: Any) -> None:
     command = add_command(
-        commands, "saved", "threads you assembled and kept: list, look into, edit",
+        commands,
+        "saved",
+        "threads you assembled and kept: list, look into, edit",
         "Without words it lists the threads that `assemble --save` kept. With an action: show NAME, "
         "drop NAME PIECE, pin NAME PIECE, unpin NAME PIECE, move NAME PIECE TO, rename NAME NEW, "
         "delete NAME. A piece keeps its number; TO is a place in the order, from 1. What is pinned "
         "cannot be dropped, and stays when a smaller budget has no room for everything.",
         ("recollect saved", "recollect saved show auth", "recollect saved move auth 7 1"),
-    )  # fmt: skip
+    )
     command.add_argument("words", nargs="*", metavar="WORD", help="an action, and what it is about")
 
 
 def _resume(commands: Any) -> None:
     command = add_command(
-        commands, "resume", "open a whole session in another agent, another folder, or at an earlier point",
+        commands,
+        "resume",
+        "open a whole session in another agent, another folder, or at an earlier point",
         "Writes the session anew, as the agent itself would go on with it, where the other agent looks "
         "for its own past, and prints the command that opens it. The original is not touched.",
-        ("recollect resume 3f2a9c01 --to codex", "recollect resume 3f2a9c01 --to claude --into ~/other-clone",
-         "recollect resume 3f2a9c01 --to claude --until 90ab12cd34ef"),
-    )  # fmt: skip
+        (
+            "recollect resume 3f2a9c01 --to codex",
+            "recollect resume 3f2a9c01 --to claude --into ~/other-clone",
+            "recollect resume 3f2a9c01 --to claude --until 90ab12cd34ef",
+        ),
+    )
     command.add_argument("session", metavar="SESSION", help="a session's id, or any unique beginning of it")
     command.add_argument(
         "--to", choices=AGENTS, required=True, metavar="AGENT", help=f"one of {', '.join(AGENTS)}"
@@ -215,9 +252,12 @@ def _delivery(command: Parser) -> None:
 
 def _budget(command: Parser, default: int) -> None:
     command.add_argument(
-        "--budget-tokens", type=count, default=default, metavar="N",
+        "--budget-tokens",
+        type=count,
+        default=default,
+        metavar="N",
         help=f"at most about N tokens of a model's context (default: {default:,})",
-    )  # fmt: skip
+    )
 
 
 AGENT_COMMANDS = (_init, _hook, _watch, _mcp, _catalog, _threads, _recall, _assemble, _saved, _resume)

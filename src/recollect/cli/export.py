@@ -10,13 +10,14 @@ from pathlib import Path
 
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen
-from recollect.errors import UsageError
-from recollect.export.jsonl import jsonl
-from recollect.export.markdown import markdown
-from recollect.export.target import refuse, spooled, write_file
+from recollect.export.files import refuse, spooled, write_file
+from recollect.export.pages.jsonl import jsonl
+from recollect.export.pages.markdown import markdown
 from recollect.memory import main_source
-from recollect.store.base import Session, StoredEntry, View, source_bytes
-from recollect.text import size
+from recollect.store.contract import View
+from recollect.values.errors import UsageError
+from recollect.values.stored import Session, StoredEntry, source_bytes
+from recollect.values.text import size
 
 
 def export(args: argparse.Namespace, screen: Screen) -> int:
@@ -28,9 +29,9 @@ def export(args: argparse.Namespace, screen: Screen) -> int:
         session = view.find_session(args.session)
         written = write_file(target, _pieces(view, session, args), force=args.force)
     if screen.json:
-        screen.object("export", {
-            "session": session.facts.id, "to": args.to, "path": str(target), "bytes": written,
-        })  # fmt: skip
+        screen.object(
+            "export", {"session": session.facts.id, "to": args.to, "path": str(target), "bytes": written}
+        )
         return 0
     screen.line(f"{target}: {size(written)}, session {session.facts.id} as {args.to}")
     return 0
@@ -71,7 +72,7 @@ def _masked(stored: StoredEntry) -> StoredEntry:
 
 def _page(view: View, session: Session, args: argparse.Namespace) -> str:
     from recollect.cli.assemble import written_as
-    from recollect.export.briefing import brief, origin
+    from recollect.export.pages.briefing import brief, origin
     from recollect.export.read import conversation
 
     told = conversation(view, session)

@@ -10,10 +10,10 @@ from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.search import hit_head, hit_object, snippet_parts
 from recollect.cli.show import call_summary
-from recollect.export.objects import entry_object, session_object
-from recollect.history import Command, Fix, Touch
-from recollect.store.base import Session, StoredEntry
-from recollect.text import age, many, one_line
+from recollect.insight.history import Command, Fix, Touch
+from recollect.present.objects import entry_object, session_object
+from recollect.values.stored import Session, StoredEntry
+from recollect.values.text import age, many, one_line
 
 _HIT_FIELDS = ("id", "score", "kind", "project", "thread", "time_ms", "snippet", "session", "tool")
 _WIDTH = 160
@@ -75,28 +75,38 @@ def fix(args: argparse.Namespace, screen: Screen) -> int:
 
 def _touch_object(touch: Touch) -> dict[str, Any]:
     return {
-        "session": session_object(touch.session), "changes": touch.changes, "looks": touch.looks,
-        "last": touch.last.id, "time_ms": touch.last.entry.time_ms or None,
+        "session": session_object(touch.session),
+        "changes": touch.changes,
+        "looks": touch.looks,
+        "last": touch.last.id,
+        "time_ms": touch.last.entry.time_ms or None,
         "prompt": touch.prompt and entry_object(touch.prompt),
-    }  # fmt: skip
+    }
 
 
 def _command_object(command: Command) -> dict[str, Any]:
     return {
-        "command": command.text, "worked": command.worked, "failed": command.failed,
-        "unknown": command.unknown, "last": command.last.id, "session": command.last.session,
-        "project": command.session.facts.project, "time_ms": command.last.entry.time_ms or None,
+        "command": command.text,
+        "worked": command.worked,
+        "failed": command.failed,
+        "unknown": command.unknown,
+        "last": command.last.id,
+        "session": command.last.session,
+        "project": command.session.facts.project,
+        "time_ms": command.last.entry.time_ms or None,
         "score": round(command.score, 6),
-    }  # fmt: skip
+    }
 
 
 def _fix_object(each: Fix) -> dict[str, Any]:
     return {
-        "hit": hit_object(each.hit, _HIT_FIELDS), "times": each.times, "exact": each.exact,
+        "hit": hit_object(each.hit, _HIT_FIELDS),
+        "times": each.times,
+        "exact": each.exact,
         "ended_by": each.ended_by,
         "steps": [entry_object(step) for step in each.steps],
         "answer": each.answer and entry_object(each.answer),
-    }  # fmt: skip
+    }
 
 
 # -- for people ----------------------------------------------------------------------------

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from recollect.agents.editing.change import Agent, Change, Installed, carry_out
 from recollect.cli.captured import captured_object, print_captured
 from recollect.cli.screen import Screen, Styled
 from recollect.config import Config, load_config
-from recollect.errors import RecollectError
 from recollect.hooks.command import hook_command, mcp_command
 from recollect.setup.agents import agents, chosen
-from recollect.setup.change import Agent, Change, Installed, carry_out
-from recollect.text import one_line
+from recollect.values.errors import RecollectError
+from recollect.values.text import one_line
 
 
 def hook(args: argparse.Namespace, screen: Screen) -> int:
@@ -103,9 +103,10 @@ def _status(picked: list[Agent], config: Config, screen: Screen) -> int:
     told = [_agent_status(agent, config) for agent in picked]
     captured = captured_object(config)
     if screen.json:
-        screen.object("hook", {
-            "action": "status", "agents": told, "captured": captured, "plugin": str(_plugin_folder()),
-        })  # fmt: skip
+        screen.object(
+            "hook",
+            {"action": "status", "agents": told, "captured": captured, "plugin": str(_plugin_folder())},
+        )
         return 0
     for each in told:
         _print_agent(each, screen)
@@ -153,7 +154,7 @@ def _words(command: str) -> list[str]:
 
 def _plugin_folder() -> Path:
     """Where the Claude Code plugin lies, for `claude plugin marketplace add`."""
-    return Path(__file__).parent.parent / "plugin"
+    return Path(__file__).parent.parent / "agents" / "claude" / "plugin"
 
 
 def _print_agent(told: dict[str, Any], screen: Screen) -> None:

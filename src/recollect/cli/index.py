@@ -10,8 +10,8 @@ from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen
 from recollect.cli.search import fresh_object
 from recollect.memory import Memory
-from recollect.search import Fresh
-from recollect.text import many
+from recollect.search.run import Fresh
+from recollect.values.text import many
 
 
 def index(args: argparse.Namespace, screen: Screen) -> int:

@@ -19,12 +19,12 @@ from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.search import fresh_object
 from recollect.config import load_config
-from recollect.ingest import Report
+from recollect.intake.at_risk import Standing, standing
+from recollect.intake.ingest import Report
+from recollect.light.journal import journal_path
 from recollect.memory import Memory
-from recollect.records import Relation
-from recollect.retention import Standing, standing
-from recollect.store.journal import journal_path
-from recollect.text import dollars, many, one_line, size
+from recollect.values.records import Relation
+from recollect.values.text import dollars, many, one_line, size
 
 _NAMED_MAX = 8  # places, files and types spelled out; the rest is a count
 
@@ -43,11 +43,18 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
             return stopped(memory, screen, dry_run=args.dry_run)
         totals, risk = totals_of(memory), standing_of(memory)
         if screen.json:
-            screen.object("ingest", {
-                "store": str(load_config(args.store).store), "dry_run": args.dry_run,
-                "seconds": round(seconds, 3), "report": report_object(report), "totals": totals,
-                "retention": standing_object(risk), "fresh": fresh and fresh_object(fresh),
-            })  # fmt: skip
+            screen.object(
+                "ingest",
+                {
+                    "store": str(load_config(args.store).store),
+                    "dry_run": args.dry_run,
+                    "seconds": round(seconds, 3),
+                    "report": report_object(report),
+                    "totals": totals,
+                    "retention": standing_object(risk),
+                    "fresh": fresh and fresh_object(fresh),
+                },
+            )
         else:
             if not args.dry_run:
                 _print_totals(memory, totals, screen)
@@ -102,9 +109,12 @@ def totals_of(memory: Memory) -> dict[str, Any]:
 
 def standing_of(memory: Memory) -> Standing:
     return standing(
-        memory.sources(), host=memory.config.host, home=Path.home(), environ=os.environ,
+        memory.sources(),
+        host=memory.config.host,
+        home=Path.home(),
+        environ=os.environ,
         now_ms=time.time_ns() // 1_000_000,
-    )  # fmt: skip
+    )
 
 
 def report_object(report: Report) -> dict[str, Any]:
@@ -135,25 +145,30 @@ def standing_object(risk: Standing) -> dict[str, Any]:
     oldest = risk.oldest
     return {
         "cleanup_days": risk.cleanup_days,
-        "oldest": oldest and {
-            "path": oldest.path, "session": oldest.session, "modified_ms": oldest.modified_ms,
+        "oldest": oldest
+        and {
+            "path": oldest.path,
+            "session": oldest.session,
+            "modified_ms": oldest.modified_ms,
             "days_left": oldest.days_left,
         },
         "soon_sessions": risk.soon,
         "gone_sessions": risk.gone,
         "changed_sources": risk.changed,
-    }  # fmt: skip
+    }
 
 
 def _print_totals(memory: Memory, totals: dict[str, Any], screen: Screen) -> None:
     sessions, inside = totals["sessions"], totals["subagents"]
     screen.line(Styled("Safe", "bold green"), f" in {memory.path}")
-    screen.pairs((
-        ("sessions", f"{sessions:,}" + (f" ({inside:,} of them by subagents)" if inside else "")),
-        ("entries", f"{totals['entries']:,}"),
-        ("tokens", f"{totals['tokens']:,} in {many(totals['responses'], 'response')}"),
-        ("cost", cost_text(totals)),
-    ))  # fmt: skip
+    screen.pairs(
+        (
+            ("sessions", f"{sessions:,}" + (f" ({inside:,} of them by subagents)" if inside else "")),
+            ("entries", f"{totals['entries']:,}"),
+            ("tokens", f"{totals['tokens']:,} in {many(totals['responses'], 'response')}"),
+            ("cost", cost_text(totals)),
+        )
+    )
 
 
 def cost_text(totals: dict[str, Any]) -> str:
@@ -173,14 +188,16 @@ def print_report(report: Report, seconds: float, screen: Screen, *, dry_run: boo
         f": {many(report.sources, 'source')}, {report.changed:,} new or grown, "
         f"{report.unchanged:,} unchanged; {size(report.bytes_parsed)} read in {seconds:.1f} s",
     )
-    screen.pairs((
-        ("lines", _sum(report)),
-        ("entries", f"{report.entries:,} new" if report.entries else ""),
-        ("rewritten", f"{many(report.restarted, 'source')} began anew" if report.restarted else ""),
-        ("unknown", _listed(report.unknown_types)),
-        ("skipped", _listed(report.skipped)),
-        ("bad", _listed(report.bad_reasons)),
-    ))  # fmt: skip
+    screen.pairs(
+        (
+            ("lines", _sum(report)),
+            ("entries", f"{report.entries:,} new" if report.entries else ""),
+            ("rewritten", f"{many(report.restarted, 'source')} began anew" if report.restarted else ""),
+            ("unknown", _listed(report.unknown_types)),
+            ("skipped", _listed(report.skipped)),
+            ("bad", _listed(report.bad_reasons)),
+        )
+    )
     for place in report.bad_places[:_NAMED_MAX]:
         screen.line("    ", one_line(place))
     if len(report.failed):
@@ -191,9 +208,12 @@ def print_report(report: Report, seconds: float, screen: Screen, *, dry_run: boo
 
 def _sum(report: Report) -> str:
     parts = [
-        (report.taken, "new"), (report.duplicate, "duplicate"), (report.bad, "bad"), (report.blank, "blank"),
+        (report.taken, "new"),
+        (report.duplicate, "duplicate"),
+        (report.bad, "bad"),
+        (report.blank, "blank"),
         (report.waiting, "waiting for their end"),
-    ]  # fmt: skip
+    ]
     told = " + ".join(f"{count:,} {word}" for count, word in parts if count)
     return f"{report.lines:,}" + (f" = {told}" if told else "")
 

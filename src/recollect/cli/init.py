@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.adapters import ADAPTERS
+from recollect.agents.editing.change import Agent, Change, carry_out
+from recollect.agents.registry import ADAPTERS
 from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
 from recollect.cli.ingest import ingest
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.config import Config, load_config
-from recollect.errors import RecollectError, UsageError
-from recollect.setup.change import Agent, Change, carry_out
-from recollect.text import one_line
+from recollect.values.errors import RecollectError, UsageError
+from recollect.values.text import one_line
 
 _COLORS = {"+": "green", "-": "red", "@": "dim"}
 
@@ -40,10 +40,17 @@ def init(args: argparse.Namespace, screen: Screen) -> int:
         _settle(offer, args, screen)
     catalogs = _catalogs(config, args)
     if screen.json:
-        screen.object("init", {
-            "dry_run": args.dry_run, "remove": args.remove, "store": str(config.store),
-            "agents": [offer.told for offer in offers], "ingest": swept, "catalogs": catalogs,
-        })  # fmt: skip
+        screen.object(
+            "init",
+            {
+                "dry_run": args.dry_run,
+                "remove": args.remove,
+                "store": str(config.store),
+                "agents": [offer.told for offer in offers],
+                "ingest": swept,
+                "catalogs": catalogs,
+            },
+        )
     elif not args.dry_run:
         _print_next(offers, args, screen)
     return report_failures([offer.error for offer in offers if offer.error], screen) or code
@@ -70,9 +77,7 @@ def _offer(agent: Agent, args: argparse.Namespace) -> _Offer:
         offer.changes = _plan(agent, args)
     except RecollectError as error:
         offer.refuse(error)
-    offer.told["changes"] = [
-        {"path": str(change.path), "diff": change.diff()} for change in offer.changes
-    ]  # fmt: skip
+    offer.told["changes"] = [{"path": str(change.path), "diff": change.diff()} for change in offer.changes]
     return offer
 
 
@@ -153,9 +158,11 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> tuple[int, Mapping[str, 
 def _roots(names: list[str] | tuple[()]) -> list[str]:
     """Where the logs of the agents that were named are; nowhere in particular if none was."""
     roots = [
-        Path(root) for adapter in ADAPTERS if adapter.name in names
+        Path(root)
+        for adapter in ADAPTERS
+        if adapter.name in names
         for root in adapter.roots(Path.home(), os.environ)
-    ]  # fmt: skip
+    ]
     return [str(root) for root in roots if root.is_dir()]
 
 

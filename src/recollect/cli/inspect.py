@@ -7,9 +7,9 @@ from pathlib import Path
 
 from recollect.cli.screen import Column, Screen, Styled
 from recollect.cli.status import odd_lines, odd_text, print_store, store_object
-from recollect.errors import StoreMissing
 from recollect.memory import Memory
-from recollect.text import many, one_line
+from recollect.values.errors import StoreMissing
+from recollect.values.text import many, one_line
 
 
 def inspect(args: argparse.Namespace, screen: Screen) -> int:
@@ -20,15 +20,23 @@ def inspect(args: argparse.Namespace, screen: Screen) -> int:
         store, info = store_object(memory), view.info()
         odd, types = odd_lines(view), view.types()
     counts = {
-        "sessions": info.sessions, "sources": info.sources, "lines": info.lines, "entries": info.entries,
+        "sessions": info.sessions,
+        "sources": info.sources,
+        "lines": info.lines,
+        "entries": info.entries,
         "responses": info.responses,
-    }  # fmt: skip
+    }
     ranked = sorted(types.items(), key=lambda item: (-item[1][0], item[0]))
     if screen.json:
-        screen.object("inspect", {
-            "store": store, "counts": counts, "odd_lines": odd,
-            "types": [{"name": name, "lines": count, "known": known} for name, (count, known) in ranked],
-        })  # fmt: skip
+        screen.object(
+            "inspect",
+            {
+                "store": store,
+                "counts": counts,
+                "odd_lines": odd,
+                "types": [{"name": name, "lines": count, "known": known} for name, (count, known) in ranked],
+            },
+        )
         return 0
     told = [(name, f"{count:,}") for name, count in counts.items() if name != "sources"]
     print_store(store, screen, *told, ("odd lines", odd_text(odd)))
@@ -36,9 +44,11 @@ def inspect(args: argparse.Namespace, screen: Screen) -> int:
         screen.line("")
         screen.table(
             [Column("lines", right=True), Column("record type"), Column("")],
-            [[f"{n:,}", one_line(name, 80), "" if known else Styled("unknown", "yellow")]
-             for name, (n, known) in ranked],
-        )  # fmt: skip
+            [
+                [f"{n:,}", one_line(name, 80), "" if known else Styled("unknown", "yellow")]
+                for name, (n, known) in ranked
+            ],
+        )
     unknown = sum(not known for _, (_, known) in ranked)
     if unknown:
         screen.note(f"{many(unknown, 'record type')} this version does not know; their lines are kept whole")

@@ -10,8 +10,8 @@ import argparse
 import os
 
 from recollect.cli.screen import Screen
-from recollect.errors import UsageError
 from recollect.mcp.wire import claim, leave
+from recollect.values.errors import UsageError
 
 
 def mcp(args: argparse.Namespace, screen: Screen) -> int:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.screen import Screen, is_terminal
-from recollect.text import one_line, size
+from recollect.values.text import one_line, size
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -97,7 +97,11 @@ class Progress:
             else (progress.MofNCompleteColumn(),)
         )
         return progress.Progress(
-            progress.TextColumn("{task.fields[file]}", markup=False), progress.BarColumn(), *counted,
+            progress.TextColumn("{task.fields[file]}", markup=False),
+            progress.BarColumn(),
+            *counted,
             progress.TimeRemainingColumn(compact=True),
-            console=self._screen.console_for(sys.stderr), auto_refresh=False, transient=True,
-        )  # fmt: skip
+            console=self._screen.console_for(sys.stderr),
+            auto_refresh=False,
+            transient=True,
+        )

@@ -7,7 +7,7 @@ import argparse
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen
 from recollect.cli.search import behind_note, fresh_object
-from recollect.errors import UsageError
+from recollect.values.errors import UsageError
 
 
 def recall(args: argparse.Namespace, screen: Screen) -> int:
@@ -17,15 +17,27 @@ def recall(args: argparse.Namespace, screen: Screen) -> int:
         raise UsageError("--strict needs to know which project", hint="name it with --project")
     with open_memory(args) as memory:
         found = memory.recall(
-            args.term, question, budget_tokens=args.budget_tokens,
-            project="" if args.strict else project, strict_project=project if args.strict else "",
-        )  # fmt: skip
+            args.term,
+            question,
+            budget_tokens=args.budget_tokens,
+            project="" if args.strict else project,
+            strict_project=project if args.strict else "",
+        )
     if screen.json:
-        screen.object("recall", {
-            "question": question, "terms": list(args.term), "text": found.text, "tokens": found.tokens,
-            "hits": found.hits, "blocks": found.blocks, "shown": found.shown,
-            "fresh": fresh_object(found.fresh), "notes": list(found.notes),
-        })  # fmt: skip
+        screen.object(
+            "recall",
+            {
+                "question": question,
+                "terms": list(args.term),
+                "text": found.text,
+                "tokens": found.tokens,
+                "hits": found.hits,
+                "blocks": found.blocks,
+                "shown": found.shown,
+                "fresh": fresh_object(found.fresh),
+                "notes": list(found.notes),
+            },
+        )
         return 0
     if found.text:
         screen.line(found.text)

@@ -8,7 +8,7 @@ from typing import Any
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.export.deliver import Delivered
-from recollect.text import many, one_line, size
+from recollect.values.text import many, one_line, size
 
 
 def resume(args: argparse.Namespace, screen: Screen) -> int:
@@ -32,10 +32,14 @@ def resume(args: argparse.Namespace, screen: Screen) -> int:
 def delivered_object(done: Delivered) -> dict[str, Any]:
     """A session that was written, and what became of each part of it."""
     return {
-        "agent": done.agent, "session_id": done.session_id, "path": str(done.path) if done.path else None,
-        "command": done.command, "bytes": done.bytes, "fidelity": done.fidelity.object(),
+        "agent": done.agent,
+        "session_id": done.session_id,
+        "path": str(done.path) if done.path else None,
+        "command": done.command,
+        "bytes": done.bytes,
+        "fidelity": done.fidelity.object(),
         "masked": None if done.masked is None else dict(sorted(done.masked.items())),
-    }  # fmt: skip
+    }
 
 
 def print_delivered(done: Delivered, screen: Screen) -> None:

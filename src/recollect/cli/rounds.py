@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Config, load_config
-from recollect.errors import RecollectError
-from recollect.text import ascii_json, one_line
+from recollect.values.errors import RecollectError
+from recollect.values.text import ascii_json, one_line
 
 if TYPE_CHECKING:
-    from recollect.ingest import Progress
+    from recollect.intake.ingest import Progress
 
 _END_SECONDS = 20.0  # that a round has to come to a safe end once we are told to stop
 
@@ -127,9 +127,12 @@ def _ask(request: Told, stop: Stop) -> tuple[bytes, bytes, int]:
     program = f"import sys; sys.path.append({package!r}); from recollect.cli.rounds import main; main()"
     # Out of the terminal's group: Ctrl-C is for us to handle, and we end the round.
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, process_group=0,
-    ) as process:  # fmt: skip
+        [sys.executable, "-P", "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
+    ) as process:
         try:
             return *_answered(process, ascii_json(request).encode("ascii"), stop), process.returncode
         except BaseException:

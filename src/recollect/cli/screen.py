@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from recollect.text import ascii_json, cells, printable
+from recollect.values.text import ascii_json, cells, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -188,9 +188,13 @@ class Screen:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for column in columns:
             table.add_column(
-                column.name, justify="right" if column.right else "left", no_wrap=True, overflow="ellipsis",
-                max_width=column.width or None, ratio=1 if column.flexible else None,
-            )  # fmt: skip
+                column.name,
+                justify="right" if column.right else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+                max_width=column.width or None,
+                ratio=1 if column.flexible else None,
+            )
         for row in rows:
             table.add_row(*(_rich([_cell_part(value)]) for value in row))
         with _read_by_someone():

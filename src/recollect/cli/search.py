@@ -9,11 +9,11 @@ from typing import Any
 
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
-from recollect.errors import UsageError
-from recollect.export.objects import flag_names
-from recollect.records import Flag
-from recollect.search import Fresh, Hit, Results
-from recollect.text import age, many, one_line, short, tokens
+from recollect.present.objects import flag_names
+from recollect.search.run import Fresh, Hit, Results
+from recollect.values.errors import UsageError
+from recollect.values.records import Flag
+from recollect.values.text import age, many, one_line, short, tokens
 
 FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
@@ -26,11 +26,20 @@ def search(args: argparse.Namespace, screen: Screen) -> int:
     fields = _fields(args.fields)
     with open_memory(args) as memory:
         results = memory.search(
-            " ".join(args.query), mode=args.mode, limit=args.limit, offset=args.offset, plain=args.plain,
-            near=args.near, not_near=args.not_near, fusion=args.fusion, strategy=args.strategy,
-            recency=args.recency, project_boost=args.boost_project or "", rerank=args.rerank,
+            " ".join(args.query),
+            mode=args.mode,
+            limit=args.limit,
+            offset=args.offset,
+            plain=args.plain,
+            near=args.near,
+            not_near=args.not_near,
+            fusion=args.fusion,
+            strategy=args.strategy,
+            recency=args.recency,
+            project_boost=args.boost_project or "",
+            rerank=args.rerank,
             collapse=not args.no_collapse,
-        )  # fmt: skip
+        )
     shown = list(_within(results.hits, args.max_tokens))
     if screen.json:
         _print_object(args, results, shown, fields, screen)
@@ -52,14 +61,27 @@ def hit_object(hit: Hit, fields: Sequence[str] = FIELDS) -> dict[str, Any]:
 def _all_fields(hit: Hit) -> dict[str, Any]:
     entry, facts = hit.stored.entry, hit.session.facts
     return {
-        "id": hit.id, "score": round(hit.score, 6), "kind": entry.kind.name.lower(), "project": facts.project,
-        "thread": facts.slug or facts.title, "time_ms": entry.time_ms or None, "snippet": hit.snippet.text,
-        "matches": _matches(hit), "session": hit.stored.session, "agent": facts.agent,
-        "host": hit.session.host, "branch": facts.branch, "tool": entry.tool, "model": entry.model,
-        "flags": flag_names(entry.flags), "tokens": hit.tokens, "folded": hit.folded,
+        "id": hit.id,
+        "score": round(hit.score, 6),
+        "kind": entry.kind.name.lower(),
+        "project": facts.project,
+        "thread": facts.slug or facts.title,
+        "time_ms": entry.time_ms or None,
+        "snippet": hit.snippet.text,
+        "matches": _matches(hit),
+        "session": hit.stored.session,
+        "agent": facts.agent,
+        "host": hit.session.host,
+        "branch": facts.branch,
+        "tool": entry.tool,
+        "model": entry.model,
+        "flags": flag_names(entry.flags),
+        "tokens": hit.tokens,
+        "folded": hit.folded,
         "similar": list(hit.similar),
-        "parts": {name: round(value, 6) for name, value in hit.parts.items()}, "text": entry.text,
-    }  # fmt: skip
+        "parts": {name: round(value, 6) for name, value in hit.parts.items()},
+        "text": entry.text,
+    }
 
 
 def _matches(hit: Hit) -> list[list[int]]:
@@ -100,12 +122,14 @@ def _print_object(
     unasked = () if args.explain else ("parts",)
     fields = fields or tuple(name for name in FIELDS if name not in (*unasked, "text"))
     found = {
-        "query": " ".join(args.query), "mode": args.mode,
+        "query": " ".join(args.query),
+        "mode": args.mode,
         "total": results.total if results.total >= 0 else None,
-        "left_out": len(results.hits) - len(shown), "fresh": fresh_object(results.fresh),
+        "left_out": len(results.hits) - len(shown),
+        "fresh": fresh_object(results.fresh),
         "notes": list(results.notes),
         "hits": [hit_object(hit, fields) for hit in shown],
-    }  # fmt: skip
+    }
     if args.explain:
         found["explain"] = results.explain
     screen.object("search", found)
@@ -114,9 +138,12 @@ def _print_object(
 def fresh_object(fresh: Fresh) -> dict[str, int | str]:
     """How much of the store was searched."""
     return {
-        "entries": fresh.entries, "text_indexed": fresh.text, "vectors_indexed": fresh.vectors,
-        "waiting": fresh.waiting, "stopped": fresh.stopped,
-    }  # fmt: skip
+        "entries": fresh.entries,
+        "text_indexed": fresh.text,
+        "vectors_indexed": fresh.vectors,
+        "waiting": fresh.waiting,
+        "stopped": fresh.stopped,
+    }
 
 
 # -- for people ----------------------------------------------------------------------------
@@ -152,9 +179,14 @@ def hit_head(hit: Hit) -> list[Part]:
     when = age(entry.time_ms, now_ms=time.time_ns() // 1_000_000) if entry.time_ms else ""
     more = f"+{hit.folded} folded" if hit.folded else ""
     return [
-        Styled(hit.id, "cyan"), "  ", Styled(kind, "bold"), *failed, "  ", place,
+        Styled(hit.id, "cyan"),
+        "  ",
+        Styled(kind, "bold"),
+        *failed,
+        "  ",
+        place,
         Styled("  ".join(("", *filter(None, (when, more)))), "dim"),
-    ]  # fmt: skip
+    ]
 
 
 def snippet_parts(hit: Hit) -> Iterator[Part]:

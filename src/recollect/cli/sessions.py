@@ -10,10 +10,10 @@ from typing import Any
 from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.export.objects import session_object
-from recollect.records import Relation
-from recollect.store.base import Session
-from recollect.text import age, many, one_line, short
+from recollect.present.objects import session_object
+from recollect.values.records import Relation
+from recollect.values.stored import Session
+from recollect.values.text import age, many, one_line, short
 
 
 def sessions(args: argparse.Namespace, screen: Screen) -> int:
@@ -26,10 +26,14 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     listed = shown[: args.limit or None]
     names = short_ids(each.facts.id for each in everything)
     if screen.json:
-        screen.object("sessions", {
-            "total": len(shown), "subagents_hidden": hidden,
-            "sessions": [_object(each, names, tokens) for each in listed],
-        })  # fmt: skip
+        screen.object(
+            "sessions",
+            {
+                "total": len(shown),
+                "subagents_hidden": hidden,
+                "sessions": [_object(each, names, tokens) for each in listed],
+            },
+        )
         return 0
     if listed:
         _print(listed, names, tokens, screen)
@@ -52,10 +56,15 @@ def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, i
     now_ms = time.time_ns() // 1_000_000
     related = any(each.facts.relation != Relation.NONE for each in listed)
     columns = [
-        Column("id"), Column("agent"), Column("project", width=28), Column("when", right=True),
-        Column("entries", right=True), Column("tokens", right=True), *([Column("from")] if related else []),
+        Column("id"),
+        Column("agent"),
+        Column("project", width=28),
+        Column("when", right=True),
+        Column("entries", right=True),
+        Column("tokens", right=True),
+        *([Column("from")] if related else []),
         Column("title", flexible=True),
-    ]  # fmt: skip
+    ]
     rows = [_row(each, names, tokens, related, now_ms) for each in listed]
     screen.table(columns, rows)
 

@@ -16,25 +16,41 @@ from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.sessions import relation_text
-from recollect.errors import NotFound
-from recollect.export.objects import entry_object, session_object
-from recollect.records import Entry, Flag, Kind
-from recollect.store.base import Session, StoredEntry, View
-from recollect.surroundings import around
-from recollect.text import ellipsis, many, moment, one_line, printable
+from recollect.insight.surroundings import around
+from recollect.present.objects import entry_object, session_object
+from recollect.store.contract import View
+from recollect.values.errors import NotFound
+from recollect.values.records import Entry, Flag, Kind
+from recollect.values.stored import Session, StoredEntry
+from recollect.values.text import ellipsis, many, moment, one_line, printable
 
 Line = list[Part]
 
 _LINE_CELLS = 400  # of one line of a long text
 _SUMMARY_CELLS = 160  # of a call on its one line
 _ARGUMENTS = (
-    "command", "cmd", "file_path", "notebook_path", "pattern", "query", "path", "url", "skill", "description",
-    "prompt", "subject", "input",
-)  # fmt: skip
+    "command",
+    "cmd",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "query",
+    "path",
+    "url",
+    "skill",
+    "description",
+    "prompt",
+    "subject",
+    "input",
+)
 _STYLES = {
-    Kind.PROMPT: "bold green", Kind.ANSWER: "bold blue", Kind.CALL: "cyan", Kind.RESULT: "dim",
-    Kind.THOUGHT: "italic dim", Kind.SUMMARY: "bold magenta",
-}  # fmt: skip
+    Kind.PROMPT: "bold green",
+    Kind.ANSWER: "bold blue",
+    Kind.CALL: "cyan",
+    Kind.RESULT: "dim",
+    Kind.THOUGHT: "italic dim",
+    Kind.SUMMARY: "bold magenta",
+}
 
 
 def show(args: argparse.Namespace, screen: Screen) -> int:
@@ -148,11 +164,18 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
     yield [Styled(facts.id, "bold")]
     began, ended = moment(facts.started_ms, "%Y-%m-%d %H:%M"), moment(facts.ended_ms, "%Y-%m-%d %H:%M")
     told = (
-        ("title", facts.title), ("slug", facts.slug), ("agent", f"{facts.agent} {facts.version}"),
-        ("model", facts.model), ("project", facts.project), ("folder", facts.cwd), ("branch", facts.branch),
-        ("host", session.host), ("time", f"{began} to {ended}" if began else ""),
-        ("relation", relation_text(session, names)), ("entries", f"{session.entries:,}"),
-    )  # fmt: skip
+        ("title", facts.title),
+        ("slug", facts.slug),
+        ("agent", f"{facts.agent} {facts.version}"),
+        ("model", facts.model),
+        ("project", facts.project),
+        ("folder", facts.cwd),
+        ("branch", facts.branch),
+        ("host", session.host),
+        ("time", f"{began} to {ended}" if began else ""),
+        ("relation", relation_text(session, names)),
+        ("entries", f"{session.entries:,}"),
+    )
     for name, value in told:
         if value := one_line(value, 200):
             yield [Styled(f"  {name:<9}", "dim"), value]
@@ -161,9 +184,7 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
         yield [Styled("  led to   ", "dim"), words.rstrip()]
 
 
-def _transcript(
-    found: Iterable[StoredEntry], args: argparse.Namespace, *, whole: int = -1
-) -> Iterator[Line]:
+def _transcript(found: Iterable[StoredEntry], args: argparse.Namespace, *, whole: int = -1) -> Iterator[Line]:
     """Entries as lines; the one of the row `whole` is pointed at and printed whole."""
     day = ""
     for stored in found:

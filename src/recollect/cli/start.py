@@ -9,7 +9,7 @@ from pathlib import Path
 
 from recollect.cli.ingest import ingest
 from recollect.cli.screen import Screen
-from recollect.discover import agent_roots, discover
+from recollect.intake.discover import agent_roots, discover
 
 
 def start(args: argparse.Namespace, screen: Screen) -> int:

@@ -11,12 +11,12 @@ from recollect.cli.captured import captured_object, hooks_text, print_captured
 from recollect.cli.ingest import cost_text, print_risk, standing_object, standing_of, totals_of
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled
+from recollect.light.journal import journal_path, read_frames
 from recollect.memory import Memory
-from recollect.records import LineFlag
-from recollect.store.base import View
-from recollect.store.journal import journal_path, read_frames
-from recollect.store.read import Hdf5View
-from recollect.text import age, many, moment, size
+from recollect.store.contract import View
+from recollect.store.hdf5.read import Hdf5View
+from recollect.values.records import LineFlag
+from recollect.values.text import age, many, moment, size
 
 _COUNTED = (LineFlag.BAD, LineFlag.BLANK, LineFlag.PENDING, LineFlag.LENIENT, LineFlag.UNKNOWN)
 
@@ -28,20 +28,28 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
             odd = odd_lines(view)
         captured, hooks = captured_object(memory.config), hooks_text(memory.config)
     if screen.json:
-        screen.object("status", {
-            "store": store, "totals": totals, "odd_lines": odd, "newest_source_ms": risk.newest_ms or None,
-            "retention": standing_object(risk), "captured": captured,
-        })  # fmt: skip
+        screen.object(
+            "status",
+            {
+                "store": store,
+                "totals": totals,
+                "odd_lines": odd,
+                "newest_source_ms": risk.newest_ms or None,
+                "retention": standing_object(risk),
+                "captured": captured,
+            },
+        )
         return 0
     print_store(
-        store, screen,
+        store,
+        screen,
         ("sessions", f"{totals['sessions']:,} ({totals['subagents']:,} of them by subagents)"),
         ("entries", f"{totals['entries']:,} from {many(totals['lines'], 'line')}"),
         ("tokens", f"{totals['tokens']:,} in {many(totals['responses'], 'response')}"),
         ("cost", cost_text(totals)),
         ("odd lines", odd_text(odd)),
         ("hooks", hooks),
-    )  # fmt: skip
+    )
     if risk.changed:
         screen.line(f"{many(risk.changed, 'source')} changed since the last ingest: recollect ingest")
     print_risk(risk, screen)
@@ -76,13 +84,15 @@ def print_store(store: dict[str, Any], screen: Screen, *more: tuple[str, str]) -
     screen.line(Styled(store["path"], "bold"))
     held, bytes_ = store["line_bytes"], store["bytes"]
     waiting = store["journal_pending"]
-    screen.pairs((
-        ("size", f"{size(bytes_)} for {size(held)} of lines from {many(store['sources'], 'source')}"),
-        ("written", f"{moment(store['written_ms'])} ({'just now' if ago == 'now' else ago + ' ago'})"),
-        ("generation", f"{store['generation']:,} of store {store['id'][:8]}, format {store['format']}"),
-        ("journal", f"{many(waiting, 'segment')} waiting" if waiting else ""),
-        *more,
-    ))  # fmt: skip
+    screen.pairs(
+        (
+            ("size", f"{size(bytes_)} for {size(held)} of lines from {many(store['sources'], 'source')}"),
+            ("written", f"{moment(store['written_ms'])} ({'just now' if ago == 'now' else ago + ' ago'})"),
+            ("generation", f"{store['generation']:,} of store {store['id'][:8]}, format {store['format']}"),
+            ("journal", f"{many(waiting, 'segment')} waiting" if waiting else ""),
+            *more,
+        )
+    )
 
 
 def odd_lines(view: View) -> dict[str, int]:

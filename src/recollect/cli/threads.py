@@ -9,8 +9,8 @@ from typing import Any
 from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.text import age, many, one_line
-from recollect.threads import Thread
+from recollect.insight.threads import Thread
+from recollect.values.text import age, many, one_line
 
 
 def threads(args: argparse.Namespace, screen: Screen) -> int:
@@ -19,9 +19,10 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
         names = short_ids(session.facts.id for session in memory.sessions())
     listed = found[: args.limit or None]
     if screen.json:
-        screen.object("threads", {
-            "total": len(found), "threads": [thread_object(each, names[each.id]) for each in listed],
-        })  # fmt: skip
+        screen.object(
+            "threads",
+            {"total": len(found), "threads": [thread_object(each, names[each.id]) for each in listed]},
+        )
         return 0
     if listed:
         _print(listed, names, screen)
@@ -35,19 +36,31 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
 def thread_object(thread: Thread, short: str) -> dict[str, Any]:
     """A thread as JSON has it: its sessions by id, in time order."""
     return {
-        "id": thread.id, "short": short, "title": thread.title, "project": thread.project,
-        "branch": thread.branch, "agents": list(thread.agents),
-        "sessions": [session.facts.id for session in thread.sessions], "subagents": thread.subagents,
-        "entries": thread.entries, "started_ms": thread.started_ms, "ended_ms": thread.ended_ms,
-    }  # fmt: skip
+        "id": thread.id,
+        "short": short,
+        "title": thread.title,
+        "project": thread.project,
+        "branch": thread.branch,
+        "agents": list(thread.agents),
+        "sessions": [session.facts.id for session in thread.sessions],
+        "subagents": thread.subagents,
+        "entries": thread.entries,
+        "started_ms": thread.started_ms,
+        "ended_ms": thread.ended_ms,
+    }
 
 
 def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
     columns = [
-        Column("thread"), Column("agents"), Column("project", width=28), Column("when", right=True),
-        Column("sessions", right=True), Column("entries", right=True), Column("title", flexible=True),
-    ]  # fmt: skip
+        Column("thread"),
+        Column("agents"),
+        Column("project", width=28),
+        Column("when", right=True),
+        Column("sessions", right=True),
+        Column("entries", right=True),
+        Column("title", flexible=True),
+    ]
     screen.table(columns, [_row(each, names[each.id], now_ms) for each in listed])
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from recollect.cli.opening import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
-from recollect.errors import UsageError
-from recollect.text import many, one_line, size
+from recollect.values.errors import UsageError
+from recollect.values.text import many, one_line, size
 
 _NAMED_MAX = 8  # losses spelled out
 
@@ -46,10 +46,16 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
     # A place that could not be read may hide lines that nobody can count any more.
     lost = report.lost_lines > 0 or bool(report.lost)
     if screen.json:
-        screen.object("repair", {
-            "store": path, "kept_lines": report.kept_lines, "lost_lines": report.lost_lines,
-            "lost": list(report.lost), "moved_to": str(report.moved_to),
-        })  # fmt: skip
+        screen.object(
+            "repair",
+            {
+                "store": path,
+                "kept_lines": report.kept_lines,
+                "lost_lines": report.lost_lines,
+                "lost": list(report.lost),
+                "moved_to": str(report.moved_to),
+            },
+        )
         return int(lost)
     screen.line(f"{path}: {many(report.kept_lines, 'line')} kept, {report.lost_lines:,} lost")
     for each in report.lost[:_NAMED_MAX]:
@@ -69,10 +75,15 @@ def reparse(args: argparse.Namespace, screen: Screen) -> int:
             report = memory.reparse(progress=progress)
     unknown = dict(report.unknown_types)
     if screen.json:
-        screen.object("reparse", {
-            "lines": report.lines, "entries_before": report.entries_before,
-            "entries_after": report.entries_after, "unknown_types": unknown,
-        })  # fmt: skip
+        screen.object(
+            "reparse",
+            {
+                "lines": report.lines,
+                "entries_before": report.entries_before,
+                "entries_after": report.entries_after,
+                "unknown_types": unknown,
+            },
+        )
         return 0
     screen.line(
         f"{many(report.lines, 'line')} read again: {report.entries_before:,} entries before, "

@@ -9,10 +9,10 @@ from typing import Any
 from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.errors import UsageError
-from recollect.text import dollars, many, moment, one_line
-from recollect.usage import UsageLine, UsageReport, UsageRow
-from recollect.usage import explain as explain_usage
+from recollect.insight.usage import UsageLine, UsageReport, UsageRow
+from recollect.insight.usage import explain as explain_usage
+from recollect.values.errors import UsageError
+from recollect.values.text import dollars, many, moment, one_line
 
 _KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 
@@ -28,10 +28,15 @@ def _summary(args: argparse.Namespace, screen: Screen) -> int:
         report = memory.usage(args.by)
         ids = [each.facts.id for each in memory.sessions()] if args.by == "session" else []
     if screen.json:
-        screen.object("usage", {
-            "by": report.by, "prices_as_of": report.prices_as_of,
-            "rows": [row_object(row) for row in report.rows], "total": row_object(report.total),
-        })  # fmt: skip
+        screen.object(
+            "usage",
+            {
+                "by": report.by,
+                "prices_as_of": report.prices_as_of,
+                "rows": [row_object(row) for row in report.rows],
+                "total": row_object(report.total),
+            },
+        )
         return 0
     if not report.rows:
         screen.note("no responses are stored")
@@ -50,8 +55,10 @@ def _print(report: UsageReport, names: dict[str, str], screen: Screen) -> None:
     columns += [Column(kind.replace("_", " "), right=True) for kind in used]
     columns.append(Column("cost", right=True))
     rows = [_row(row, used, names.get(row.group, row.group)) for row in report.rows]
-    total = [Styled(cell.text if isinstance(cell, Styled) else cell, "bold") for cell in
-             _row(report.total, used, "total")]  # fmt: skip
+    total = [
+        Styled(cell.text if isinstance(cell, Styled) else cell, "bold")
+        for cell in _row(report.total, used, "total")
+    ]
     screen.table(columns, [*rows, total])
     zone = "; days are UTC" if report.by == "day" else ""
     screen.note(f"prices as of {report.prices_as_of}; reasoning is part of output{zone}")
@@ -79,10 +86,15 @@ def _explain(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("usage-lines", {"by": by, "group": args.group, "lines": told})
         return 0
     columns = [
-        Column("time"), Column("model", width=32), Column("input", right=True), Column("output", right=True),
-        Column("cache read", right=True), Column("cache write", right=True), Column("cost", right=True),
+        Column("time"),
+        Column("model", width=32),
+        Column("input", right=True),
+        Column("output", right=True),
+        Column("cache read", right=True),
+        Column("cache write", right=True),
+        Column("cost", right=True),
         Column("line", flexible=True),
-    ]  # fmt: skip
+    ]
     screen.table(columns, [_line(each) for each in lines])
     return 0
 
@@ -90,8 +102,12 @@ def _explain(args: argparse.Namespace, screen: Screen) -> int:
 def _line(line: UsageLine) -> list[Part]:
     written = line.cache_write_5m + line.cache_write_1h
     return [
-        Styled(moment(line.time_ms), "dim"), one_line(line.model, 40), f"{line.input:,}", f"{line.output:,}",
-        f"{line.cache_read:,}", f"{written:,}",
+        Styled(moment(line.time_ms), "dim"),
+        one_line(line.model, 40),
+        f"{line.input:,}",
+        f"{line.output:,}",
+        f"{line.cache_read:,}",
+        f"{written:,}",
         "unknown" if line.cost_microdollars is None else dollars(line.cost_microdollars),
         one_line(f"{line.path}:{line.line_number}"),
-    ]  # fmt: skip
+    ]

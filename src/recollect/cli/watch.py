@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.adapters import ADAPTERS
+from recollect.agents.registry import ADAPTERS
 from recollect.cli.rounds import Stop, Told, nothing_told, work, work_apart
 from recollect.cli.screen import Screen
 from recollect.config import Config, load_config
-from recollect.discover import discover
-from recollect.errors import SourceError, UsageError
-from recollect.store.journal import journal_path
-from recollect.text import many, one_line
-from recollect.watch import BURST_MAX, Batch, alone, follow, rested
+from recollect.intake.discover import discover
+from recollect.intake.watch import BURST_MAX, Batch, alone, follow, rested
+from recollect.light.journal import journal_path
+from recollect.values.errors import SourceError, UsageError
+from recollect.values.text import many, one_line
 
 _REST = 5  # times as long as the round took
 _REST_SECONDS_MIN = 2.0

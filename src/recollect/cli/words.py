@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from recollect import __version__
-from recollect.errors import UsageError
+from recollect.values.errors import UsageError
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,9 +43,13 @@ class Version(argparse.Action):
 
 def limit(command: Parser, default: int, what: str) -> None:
     command.add_argument(
-        "-n", "--limit", type=count, default=default, metavar="N",
+        "-n",
+        "--limit",
+        type=count,
+        default=default,
+        metavar="N",
         help=f"at most N {what} (default: {default})",
-    )  # fmt: skip
+    )
 
 
 def add_command(commands: Any, name: str, summary: str, about: str, examples: Sequence[str]) -> Parser:
@@ -82,13 +86,17 @@ def shared(parser: Parser, *, first: bool) -> None:
         return default if first else argparse.SUPPRESS
 
     group.add_argument(
-        "--store", metavar="PATH", default=unset(None),
+        "--store",
+        metavar="PATH",
+        default=unset(None),
         help="the store to use (default: RECOLLECT_STORE, the config file, or the platform's data folder)",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--json", action="store_true", default=unset(False),
+        "--json",
+        action="store_true",
+        default=unset(False),
         help="print one JSON object, described in docs/json.md; a failure is an object too",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--no-color", action="store_true", default=unset(False), help="no colour; NO_COLOR does the same"
     )

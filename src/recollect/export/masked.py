@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from recollect.export.conversation import Block, Conversation, Message
 from recollect.redact import has_secret, redact_object
+from recollect.values.conversation import Block, Conversation, Message
 
 _SIGNED = ("thinking", "redacted_thinking")
 _PICTURES = ("image", "document")
@@ -80,8 +80,11 @@ def _changed(message: Message, bodies: Iterator[list[Any]]) -> Message:
     blocks = []
     for block in message.blocks:
         body, native = next(bodies)
-        blocks.append(replace(
-            block, body=block.body if body is None else _put_back(body, block.body),
-            native=block.native if native is None else _put_back(native, block.native),
-        ))  # fmt: skip
+        blocks.append(
+            replace(
+                block,
+                body=block.body if body is None else _put_back(body, block.body),
+                native=block.native if native is None else _put_back(native, block.native),
+            )
+        )
     return replace(message, blocks=tuple(blocks))

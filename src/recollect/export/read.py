@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from recollect.errors import UsageError
-from recollect.export import read_claude, read_codex
-from recollect.export.conversation import Conversation, Message
-from recollect.records import Flag
+from recollect.agents.claude import read as read_claude
+from recollect.agents.codex import read as read_codex
+from recollect.values.conversation import Conversation, Message
+from recollect.values.errors import UsageError
+from recollect.values.records import Flag
 
 if TYPE_CHECKING:
-    from recollect.store.base import Array, Session, StoredEntry, View
+    from recollect.store.contract import Array, View
+    from recollect.values.stored import Session, StoredEntry
 
 
 def conversation(
@@ -58,10 +60,12 @@ def _repeats(columns: dict[str, Array], rows: Sequence[int]) -> list[int]:
     """The rows behind which the log says the same once more."""
     last = len(columns["flags"]) - 1
     return [
-        row for row in rows
-        if row < last and columns["flags"][row + 1] & Flag.COPY
+        row
+        for row in rows
+        if row < last
+        and columns["flags"][row + 1] & Flag.COPY
         and columns["session"][row] == columns["session"][row + 1]
-    ]  # fmt: skip
+    ]
 
 
 class _Reader(Protocol):

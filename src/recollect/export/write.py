@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from recollect.errors import RecollectError, StoreWriteFailed, UsageError
-from recollect.export.target import write_file
+from recollect.export.files import write_file
+from recollect.values.errors import RecollectError, StoreWriteFailed, UsageError
 
 Check = Callable[[bytes], list[str]]
 

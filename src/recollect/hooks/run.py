@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 
-from recollect.capture import Capture, Refused, roots_of
-from recollect.errors import RecollectError
 from recollect.hooks import state as states
-from recollect.light import dumps, loads, suppress
-from recollect.store import locks
+from recollect.light import locks
+from recollect.light.capture import Capture, Refused, roots_of
+from recollect.light.stdlib import dumps, loads, suppress
+from recollect.values.errors import RecollectError
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def _end_in_time(state: str) -> None:
 
 def _payload(agent: str, argv: list[str]) -> dict[str, Any]:
     if agent == "codex" and len(argv) > 3 and argv[-1].startswith("{"):
-        from recollect.hooks.codex import notified
-        from recollect.places import codex_folder
+        from recollect.agents.codex.hooks import notified
+        from recollect.light.paths import codex_folder
 
         return notified(argv[-1], codex_folder(os.path.expanduser("~"), os.environ)) or {}
     return _read(0)
@@ -122,7 +122,7 @@ def _tell(event: str, text: str) -> None:
 
 
 def _catalog(state: str, payload: dict[str, Any]) -> str:
-    from recollect.project import project_of
+    from recollect.light.project import project_of
 
     cwd = payload.get("cwd")
     return states.read_catalog(state, project_of(cwd)) if isinstance(cwd, str) and cwd else ""

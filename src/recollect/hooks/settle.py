@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.capture import (
+from recollect.hooks.state import CATALOG_BYTES_MAX, CATALOG_TOKENS, note_trouble, write_catalog
+from recollect.light.capture import (
     Followed,
     Taken,
     forget_old,
@@ -26,11 +27,10 @@ from recollect.capture import (
     taken_to,
     write_followed,
 )
-from recollect.hooks.state import CATALOG_BYTES_MAX, CATALOG_TOKENS, note_trouble, write_catalog
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
-    from recollect.store.base import Session, Source
+    from recollect.values.stored import Session, Source
 
 FOLLOWED_DAYS = 7  # that a transcript nobody writes to is still looked at
 CATALOGS_AT_ONCE = 200

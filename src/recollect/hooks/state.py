@@ -1,6 +1,6 @@
 """The state folder: what hooks leave for each other and for `status`. All of it may be deleted.
 
-    sessions/   how far each transcript is in the journal (`recollect.capture`)
+    sessions/   how far each transcript is in the journal (`recollect.light.capture`)
     catalogs/   what the next conversation of a project starts with, ready to be printed
     trouble     what went wrong last
     settle      locked while someone puts everything in order
@@ -15,9 +15,9 @@ import os
 import time
 import zlib
 
-from recollect.capture import replace_file
-from recollect.light import dumps, loads, suppress
-from recollect.store.disk import Disk
+from recollect.light.capture import replace_file
+from recollect.light.disk import Disk
+from recollect.light.stdlib import dumps, loads, suppress
 
 CATALOG_TOKENS = 600
 CATALOG_BYTES_MAX = 9_000  # Codex cuts what is longer than 10,000, and with it our mark

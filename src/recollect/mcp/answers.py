@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.ingest import standing_of
 from recollect.cli.search import behind_note
 from recollect.cli.status import store_object
-from recollect.fence import fenced
+from recollect.light.project import project_of
 from recollect.mcp.tools import RECALL_TOKENS, SEARCH_TOKENS
-from recollect.project import project_of
-from recollect.records import Flag
-from recollect.text import age, many, moment, one_line, printable, tokens
+from recollect.recall.fence import fenced
+from recollect.values.records import Flag
+from recollect.values.text import age, many, moment, one_line, printable, tokens
 
 if TYPE_CHECKING:
-    from recollect.ingest import Report
+    from recollect.insight.threads import Thread
+    from recollect.intake.ingest import Report
     from recollect.memory import Memory
-    from recollect.search import Fresh, Hit, Results
-    from recollect.threads import Thread
+    from recollect.search.run import Fresh, Hit, Results
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,25 @@ def memory_status(memory: Memory) -> Answer:
     info, risk = memory.info(), standing_of(memory)
     fresh = memory.indexes.fresh(store_object(memory)["journal_pending"])
     last_ms = max((each.facts.ended_ms for each in memory.sessions()), default=0)
-    return Answer(values={
-        "store": printable(str(memory.path)), "sessions": len(memory.sessions()), "subagents": info.subagents,
-        "entries": info.entries, "lines": info.lines, "last_activity": moment(last_ms, _MINUTES),
-        "last_activity_age": age(last_ms, now_ms=now_ms), "appends_waiting": fresh.waiting,
-        "sources_changed": risk.changed, "entries_unindexed": fresh.unindexed,
-        "entries_without_vector": fresh.entries - fresh.vectors, "cleanup_days": risk.cleanup_days,
-        "sessions_deleted_soon": risk.soon, "sessions_only_here": risk.gone,
-        "advice": _advice(risk.changed, fresh),
-    })  # fmt: skip
+    return Answer(
+        values={
+            "store": printable(str(memory.path)),
+            "sessions": len(memory.sessions()),
+            "subagents": info.subagents,
+            "entries": info.entries,
+            "lines": info.lines,
+            "last_activity": moment(last_ms, _MINUTES),
+            "last_activity_age": age(last_ms, now_ms=now_ms),
+            "appends_waiting": fresh.waiting,
+            "sources_changed": risk.changed,
+            "entries_unindexed": fresh.unindexed,
+            "entries_without_vector": fresh.entries - fresh.vectors,
+            "cleanup_days": risk.cleanup_days,
+            "sessions_deleted_soon": risk.soon,
+            "sessions_only_here": risk.gone,
+            "advice": _advice(risk.changed, fresh),
+        }
+    )
 
 
 def search_memory(
@@ -73,14 +83,22 @@ def read_memory(
 
 
 def recall_context(
-    memory: Memory, *, search_terms: list[str], question: str, project: str, strict_project: str,
+    memory: Memory,
+    *,
+    search_terms: list[str],
+    question: str,
+    project: str,
+    strict_project: str,
     budget_tokens: int = RECALL_TOKENS,
-) -> Answer:  # fmt: skip
+) -> Answer:
     """A wall of excerpts."""
     found = memory.recall(
-        search_terms, question, budget_tokens=budget_tokens, project=project or _here(),
+        search_terms,
+        question,
+        budget_tokens=budget_tokens,
+        project=project or _here(),
         strict_project=strict_project,
-    )  # fmt: skip
+    )
     return Answer(found.text)
 
 
@@ -94,9 +112,14 @@ def search_conversation_memory(
         words = query.translate(str.maketrans('"()', "   ")).split()
         query = " ".join([*(f'"{word}"' for word in words), f'project:"{only}"'])
     return search_memory(
-        memory, query=query, mode="hybrid", k=max_results, offset=0, budget_tokens=SEARCH_TOKENS,
+        memory,
+        query=query,
+        mode="hybrid",
+        k=max_results,
+        offset=0,
+        budget_tokens=SEARCH_TOKENS,
         project=project,
-    )  # fmt: skip
+    )
 
 
 def list_threads(memory: Memory, *, project: str, limit: int, budget_tokens: int) -> Answer:
@@ -113,20 +136,32 @@ def list_threads(memory: Memory, *, project: str, limit: int, budget_tokens: int
 
 def ingested(report: Report, state: str, done: int, total: int, seconds: float) -> Answer:
     """How far a sweep is, or what it did."""
-    return Answer(values={
-        "state": state, "sources": report.sources, "sources_changed": report.changed,
-        "lines_taken": report.taken, "entries_taken": report.entries, "lines_bad": report.bad,
-        "sources_failed": len(report.failed), "done_bytes": done, "total_bytes": total,
-        "seconds": round(seconds, 3),
-    })  # fmt: skip
+    return Answer(
+        values={
+            "state": state,
+            "sources": report.sources,
+            "sources_changed": report.changed,
+            "lines_taken": report.taken,
+            "entries_taken": report.entries,
+            "lines_bad": report.bad,
+            "sources_failed": len(report.failed),
+            "done_bytes": done,
+            "total_bytes": total,
+            "seconds": round(seconds, 3),
+        }
+    )
 
 
 # Of one type each: arguments that fit a tool's schema are the keywords of its function.
 ANSWERS: Mapping[str, Callable[..., Answer]] = {
-    "memory_status": memory_status, "search_memory": search_memory, "read_memory": read_memory,
-    "recall_context": recall_context, "recall_get_context": recall_context, "list_threads": list_threads,
+    "memory_status": memory_status,
+    "search_memory": search_memory,
+    "read_memory": read_memory,
+    "recall_context": recall_context,
+    "recall_get_context": recall_context,
+    "list_threads": list_threads,
     "search_conversation_memory": search_conversation_memory,
-}  # fmt: skip
+}
 
 
 # -- how they read -------------------------------------------------------------------------
@@ -141,20 +176,25 @@ def _index(results: Results, offset: int, budget_tokens: int) -> str:
     if results.fresh.unindexed or results.fresh.waiting:
         notes.append(behind_note(results.fresh))
     return _fitting(
-        [_hit(hit) for hit in results.hits], lambda shown: [_more(results, shown, offset), *notes],
-        budget_tokens, kind="search",
-    )  # fmt: skip
+        [_hit(hit) for hit in results.hits],
+        lambda shown: [_more(results, shown, offset), *notes],
+        budget_tokens,
+        kind="search",
+    )
 
 
 def _hit(hit: Hit) -> str:
     entry, facts = hit.stored.entry, hit.session.facts
     error = "(error)" if entry.flags & Flag.ERROR else ""
     head = _spaced(
-        hit.id, " ".join(filter(None, (entry.kind.name.lower(), one_line(entry.tool, 30), error))),
-        one_line(facts.project, 60), moment(entry.time_ms, _MINUTES),
-        f"session {one_line(hit.stored.session, 40)}", f"{hit.tokens:,} tokens",
+        hit.id,
+        " ".join(filter(None, (entry.kind.name.lower(), one_line(entry.tool, 30), error))),
+        one_line(facts.project, 60),
+        moment(entry.time_ms, _MINUTES),
+        f"session {one_line(hit.stored.session, 40)}",
+        f"{hit.tokens:,} tokens",
         f"+{hit.folded} alike" if hit.folded else "",
-    )  # fmt: skip
+    )
     before, behind = hit.snippet.cut
     snippet = one_line(hit.snippet.text, _SNIPPET_CELLS)
     return f"{head}\n    {'... ' if before else ''}{snippet}{' ...' if behind else ''}"
@@ -172,9 +212,11 @@ def _more(results: Results, shown: int, offset: int) -> str:
 
 def _thread(thread: Thread) -> str:
     head = _spaced(
-        moment(thread.ended_ms, _MINUTES), one_line(thread.title, 100) or "(no title)",
-        one_line(thread.project, 60), one_line(thread.branch, 40),
-    )  # fmt: skip
+        moment(thread.ended_ms, _MINUTES),
+        one_line(thread.title, 100) or "(no title)",
+        one_line(thread.project, 60),
+        one_line(thread.branch, 40),
+    )
     sessions, inside = many(len(thread.sessions), "session"), many(thread.subagents, "subagent")
     held = f"{sessions}{f' and {inside}' if thread.subagents else ''}"
     held = f"{held}, {many(thread.entries, 'entry', 'entries')}"

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recollect.errors import UsageError
-from recollect.text import one_line
+from recollect.values.errors import UsageError
+from recollect.values.text import one_line
 
 _TYPES: dict[str, tuple[type, str]] = {
-    "string": (str, "a string"), "integer": (int, "a whole number"), "boolean": (bool, "true or false"),
+    "string": (str, "a string"),
+    "integer": (int, "a whole number"),
+    "boolean": (bool, "true or false"),
     "array": (list, "a list"),
-}  # fmt: skip
+}
 
 
 def checked(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

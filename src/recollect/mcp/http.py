@@ -23,8 +23,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.config import load_config
-from recollect.errors import UsageError
 from recollect.mcp.server import Service
+from recollect.values.errors import UsageError
 
 HOST = "127.0.0.1"
 TOKEN_FILE = "mcp-token"
@@ -44,9 +44,15 @@ def serve(store: str | None, port: int, token_file: str | None, say: Callable[[s
 
 async def _serve(service: Service, listening: socket.socket, port: int, token: str) -> None:
     settings = uvicorn.Config(
-        application(service, port, token), lifespan="on", log_config=None, access_log=False,
-        server_header=False, date_header=False, timeout_graceful_shutdown=1, ws="none",
-    )  # fmt: skip
+        application(service, port, token),
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=1,
+        ws="none",
+    )
     await uvicorn.Server(settings).serve(sockets=[listening])
 
 

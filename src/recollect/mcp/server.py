@@ -25,11 +25,11 @@ from mcp_types import (
 )
 from mcp_types import Tool as Offered
 
-from recollect.errors import RecollectError, StoreMissing
 from recollect.mcp.arguments import checked
 from recollect.mcp.sweep import Sweeps
 from recollect.mcp.tools import BY_NAME, INSTRUCTIONS, TOOLS, Tool
-from recollect.text import ascii_json, ellipsis, one_line, printable
+from recollect.values.errors import RecollectError, StoreMissing
+from recollect.values.text import ascii_json, ellipsis, one_line, printable
 
 if TYPE_CHECKING:
     from recollect.mcp.answers import Answer
@@ -55,9 +55,13 @@ class Service:
         from recollect import __version__
 
         server: Server[Any] = Server(
-            "recollect", version=__version__, title="Recollect", instructions=INSTRUCTIONS,
-            on_list_tools=self._list, on_call_tool=self._call,
-        )  # fmt: skip
+            "recollect",
+            version=__version__,
+            title="Recollect",
+            instructions=INSTRUCTIONS,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+        )
         server.middleware.clear()  # what it traces would be someone's past
         return server
 
@@ -112,13 +116,19 @@ class Service:
 
 def _offered(tool: Tool) -> Offered:
     return Offered(
-        name=tool.name, title=tool.title, description=tool.description, input_schema=tool.schema,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=tool.schema,
         output_schema=dict(tool.output) if tool.output is not None else None,
         annotations=ToolAnnotations(
-            title=tool.title, read_only_hint=tool.read_only, destructive_hint=False, idempotent_hint=True,
+            title=tool.title,
+            read_only_hint=tool.read_only,
+            destructive_hint=False,
+            idempotent_hint=True,
             open_world_hint=False,
         ),
-    )  # fmt: skip
+    )
 
 
 def _result(answer: Answer) -> CallToolResult:

@@ -33,7 +33,7 @@ from mcp_types import (
 
 from recollect.mcp.server import Service
 from recollect.mcp.wire import LINE_BYTES_MAX, Oversized, Wire, leave, lines, write
-from recollect.text import size
+from recollect.values.text import size
 
 END_SECONDS = 1.5  # from the end of input to that of the process, at the latest
 
@@ -124,9 +124,10 @@ def understood(line: bytes | Oversized) -> JSONRPCMessage | None:
     if isinstance(line, Oversized):
         found = _ID_FIRST.match(line.head) or _ID_LAST.search(line.tail)
         return _refusal(
-            json.loads(found[1]) if found else None, INVALID_REQUEST,
+            json.loads(found[1]) if found else None,
+            INVALID_REQUEST,
             f"a message may have at most {size(LINE_BYTES_MAX)}",
-        )  # fmt: skip
+        )
     if not line.strip():
         return None
     try:

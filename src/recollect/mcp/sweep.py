@@ -13,10 +13,10 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
-from recollect.errors import StoreBusy
+from recollect.values.errors import StoreBusy
 
 if TYPE_CHECKING:
-    from recollect.ingest import Report
+    from recollect.intake.ingest import Report
     from recollect.mcp.answers import Answer
 
 ANSWER_SECONDS = 45.0  # clients give up on a tool after a minute
@@ -35,7 +35,7 @@ class Sweeps:
 
     async def answer(self, tell: Tell) -> Answer:
         """What a new sweep did; or how far one is that takes long, or that someone else began."""
-        from recollect.ingest import Report
+        from recollect.intake.ingest import Report
         from recollect.mcp.answers import ingested
 
         if self._last is not None and not self._last.ended.done():

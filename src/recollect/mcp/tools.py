@@ -50,9 +50,11 @@ class Tool:
     def schema(self) -> dict[str, Any]:
         """The JSON schema of its arguments."""
         return {
-            "type": "object", "properties": dict(self.arguments), "required": list(self.required),
+            "type": "object",
+            "properties": dict(self.arguments),
+            "required": list(self.required),
             "additionalProperties": False,
-        }  # fmt: skip
+        }
 
 
 def _text(about: str, longest: int = 500, **more: Any) -> Schema:
@@ -70,9 +72,11 @@ def _budget(default: int) -> Schema:
 def _object(**properties: str) -> Schema:
     """An object whose fields all have these simple types, and are all there."""
     return {
-        "type": "object", "required": list(properties), "additionalProperties": False,
+        "type": "object",
+        "required": list(properties),
+        "additionalProperties": False,
         "properties": {name: {"type": kind} for name, kind in properties.items()},
-    }  # fmt: skip
+    }
 
 
 _BOOSTED = _text(
@@ -80,9 +84,12 @@ _BOOSTED = _text(
 )
 _STRICT = _text("Leave out every other project.", default="")
 _TERMS: Schema = {
-    "type": "array", "items": {"type": "string", "maxLength": 500}, "minItems": 0, "maxItems": 30,
+    "type": "array",
+    "items": {"type": "string", "maxLength": 500},
+    "minItems": 0,
+    "maxItems": 30,
     "description": "Words and names that were probably used at the time; synonyms and identifiers help.",
-}  # fmt: skip
+}
 
 _QUERY = """\
 Search everything said and done in earlier conversations: prompts, answers, tool calls and their results. \
@@ -93,19 +100,32 @@ Then call read_memory with an id."""
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
-        "memory_status", "Memory status",
+        "memory_status",
+        "Memory status",
         "What the memory holds, how fresh it is, what waits to be taken in, and which logs the agents will "
         "delete soon. Numbers only.",
         output=_object(
-            store="string", sessions="integer", subagents="integer", entries="integer", lines="integer",
-            last_activity="string", last_activity_age="string", appends_waiting="integer",
-            sources_changed="integer", entries_unindexed="integer", entries_without_vector="integer",
-            cleanup_days="integer", sessions_deleted_soon="integer", sessions_only_here="integer",
+            store="string",
+            sessions="integer",
+            subagents="integer",
+            entries="integer",
+            lines="integer",
+            last_activity="string",
+            last_activity_age="string",
+            appends_waiting="integer",
+            sources_changed="integer",
+            entries_unindexed="integer",
+            entries_without_vector="integer",
+            cleanup_days="integer",
+            sessions_deleted_soon="integer",
+            sessions_only_here="integer",
             advice="string",
         ),
     ),
     Tool(
-        "search_memory", "Search memory", _QUERY,
+        "search_memory",
+        "Search memory",
+        _QUERY,
         {
             "query": _text("What to look for.", 10_000, minLength=1),
             "mode": _text("By words and meaning, or by one of them.", enum=list(MODES), default="hybrid"),
@@ -117,7 +137,8 @@ TOOLS: tuple[Tool, ...] = (
         ("query",),
     ),
     Tool(
-        "read_memory", "Read memory",
+        "read_memory",
+        "Read memory",
         "Read one entry by its id with what was said before and after it in its session; or, with "
         "whole=true, the entry in full, from `offset` characters on. The answer says where it goes on.",
         {
@@ -131,7 +152,8 @@ TOOLS: tuple[Tool, ...] = (
         ("id",),
     ),
     Tool(
-        "recall_context", "Recall context",
+        "recall_context",
+        "Recall context",
         "What earlier conversations say about a question: one wall of cited excerpts, the most relevant "
         "first, cut to a budget. Costs more tokens than search_memory; best inside a "
         "subagent that reports back what matters.",
@@ -145,7 +167,8 @@ TOOLS: tuple[Tool, ...] = (
         ("search_terms",),
     ),
     Tool(
-        "list_threads", "List threads",
+        "list_threads",
+        "List threads",
         "Pieces of work, newest first: conversations that continue one another, with title, project, time "
         "and an id: search_memory with thread:ID looks inside one.",
         {
@@ -155,7 +178,8 @@ TOOLS: tuple[Tool, ...] = (
         },
     ),
     Tool(
-        "ingest_sessions", "Take in new sessions",
+        "ingest_sessions",
+        "Take in new sessions",
         "Look through the agents' logs on this machine now and take in what is new. Rarely needed: hooks do "
         "it as conversations happen. Says how far it is when that takes longer than a client waits.",
         {
@@ -163,29 +187,47 @@ TOOLS: tuple[Tool, ...] = (
             "force": {"type": "boolean", "default": False, "description": "Ignored; nothing is done twice."},
         },
         output=_object(
-            state="string", sources="integer", sources_changed="integer", lines_taken="integer",
-            entries_taken="integer", lines_bad="integer", sources_failed="integer", done_bytes="integer",
-            total_bytes="integer", seconds="number",
+            state="string",
+            sources="integer",
+            sources_changed="integer",
+            lines_taken="integer",
+            entries_taken="integer",
+            lines_bad="integer",
+            sources_failed="integer",
+            done_bytes="integer",
+            total_bytes="integer",
+            seconds="number",
         ),
         read_only=False,
     ),
     # What claude-memory calls them: for its users' skills and scripts.
     Tool(
-        "recall_get_context", "Recall context", "The same as recall_context.",
+        "recall_get_context",
+        "Recall context",
+        "The same as recall_context.",
         {
-            "search_terms": _TERMS, "question": _text("", 10_000, default=""), "project": _BOOSTED,
+            "search_terms": _TERMS,
+            "question": _text("", 10_000, default=""),
+            "project": _BOOSTED,
             "strict_project": _STRICT,
         },
-        ("search_terms",), answer="recall_context", listed=False,
+        ("search_terms",),
+        answer="recall_context",
+        listed=False,
     ),
     Tool(
-        "search_conversation_memory", "Search memory", "The same as search_memory.",
+        "search_conversation_memory",
+        "Search memory",
+        "The same as search_memory.",
         {
-            "query": _text("", 10_000, minLength=1), "project": _BOOSTED, "strict_project": _STRICT,
+            "query": _text("", 10_000, minLength=1),
+            "project": _BOOSTED,
+            "strict_project": _STRICT,
             "max_results": _number("", 1, 50, 10),
         },
-        ("query",), listed=False,
+        ("query",),
+        listed=False,
     ),
-)  # fmt: skip
+)
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from recollect.errors import UsageError
+from recollect.values.errors import UsageError
 
 LINE_BYTES_MAX = 8 << 20
 GLIMPSE_BYTES = 512

@@ -71,9 +71,13 @@ def _kind(stem: str, word: str) -> str:
 
 
 _KINDS = (
-    ("pass", "password"), ("pwd", "password"), ("secret", "secret"), ("token", "token"), ("key", "key"),
+    ("pass", "password"),
+    ("pwd", "password"),
+    ("secret", "secret"),
+    ("token", "token"),
+    ("key", "key"),
     ("cred", "credential"),
-)  # fmt: skip
+)
 
 
 def _believed(stem: str, word: str, value: str, form: str) -> bool:

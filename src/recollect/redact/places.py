@@ -78,74 +78,99 @@ _KEY_TAIL = (
 
 RULES = (
     _rule(
-        "private-key", "-----begin",
+        "private-key",
+        "-----begin",
         rf"(?P<secret>-----BEGIN (?:[A-Z0-9]{{1,16}} ){{0,3}}PRIVATE KEY(?: BLOCK)?-----"
         rf"(?:{_BETWEEN}|{_KEY_HEADER}){{1,60}}+(?P<body>[A-Za-z0-9+/=]{{24,80}}+))",
-        _KEY_TAIL, _is_key,
+        _KEY_TAIL,
+        _is_key,
     ),
     _rule(  # the same in base64, as it stands in a kubeconfig
-        "private-key", "ls0tls1crudjti",
-        r"(?P<secret>(?P<body>LS0tLS1CRUdJTi[A-Za-z0-9+/_-]{50}))", _KEY_TAIL, _is_encoded_key,
+        "private-key",
+        "ls0tls1crudjti",
+        r"(?P<secret>(?P<body>LS0tLS1CRUdJTi[A-Za-z0-9+/_-]{50}))",
+        _KEY_TAIL,
+        _is_encoded_key,
     ),
     _rule(
-        "private-key", "private-lines:",
+        "private-key",
+        "private-lines:",
         rf"Private-Lines:[ \t]{{0,4}}[0-9]{{1,4}}{_BETWEEN}{{1,20}}+"
         r"(?P<secret>(?P<body>[A-Za-z0-9+/=]{24,80}+))",
-        _KEY_TAIL, _is_key,
+        _KEY_TAIL,
+        _is_key,
     ),
     _rule(
-        "url-password", "://",
+        "url-password",
+        "://",
         rf"://(?P<user>{_URL}/:@?#]{{0,100}}+):(?P<secret>(?P<body>{_URL}/?#]{{1,200}}))@(?=[A-Za-z0-9\[$.%-])",
-        "", _is_url_password,
+        "",
+        _is_url_password,
     ),
     _rule(  # a raw "/" in it, where it cannot be a port and a path
-        "url-password", "://",
+        "url-password",
+        "://",
         rf"(?<!http)(?<!https)://(?P<user>{_URL}/:@?#]{{0,100}}+):"
         rf"(?P<secret>(?P<body>(?![0-9]{{1,5}}[/?#])(?:(?!://){_URL}]){{1,200}}))@(?=[A-Za-z0-9\[$.%-])",
-        "", _is_url_password,
+        "",
+        _is_url_password,
     ),
     _rule(
-        "bearer-token", "bearer",
+        "bearer-token",
+        "bearer",
         rf"bearer(?:[ \t]|%20|\+){{1,4}}{_QUOTES}(?P<secret>(?P<body>{_HEADER}{{12,{VALUE_CHARS}}}+))",
-        rf"{_HEADER}*+", _is_credential,
+        rf"{_HEADER}*+",
+        _is_credential,
     ),
     _rule(
-        "authorization", "authorization",
+        "authorization",
+        "authorization",
         rf"(?<![A-Za-z])authorization{_QUOTES}\]?[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}"
         r"(?:(?:token|bot|key|apikey|api-key|bearer|basic)[ \t]{1,4})?"
         rf"(?P<secret>(?P<body>{_HEADER}{{8,{VALUE_CHARS}}}+))(?![(\[])",
-        rf"{_HEADER}*+", _is_credential,
+        rf"{_HEADER}*+",
+        _is_credential,
     ),
     _rule(
-        "basic-login", "basic auth",
+        "basic-login",
+        "basic auth",
         rf"(?:basic[ \t]{{1,4}}|auth{_QUOTES}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_QUOTES})"
         rf"(?P<secret>(?P<body>[A-Za-z0-9+/_-]{{6,{VALUE_CHARS}}}+={{0,2}}))",
-        r"[A-Za-z0-9+/=_-]*+", _is_login,
+        r"[A-Za-z0-9+/=_-]*+",
+        _is_login,
     ),
     _rule(
-        "password", "machine",
+        "password",
+        "machine",
         r"machine\s{1,4}\S{1,200}+\s{1,8}login\s{1,4}\S{1,200}+\s{1,8}password\s{1,4}"
         r"(?P<secret>(?P<body>[^\s\"'\\]{3,200}+))",
-        r"[^\s\"'\\]*+", _is_real,
+        r"[^\s\"'\\]*+",
+        _is_real,
     ),
     _rule(
-        "password", "curl",
+        "password",
+        "curl",
         r"curl[ \t][^\n|;]{0,200}?(?<=\s)(?:-u[ ]?|--user[ =])[\"']?[^\s:\"'@/$]{1,64}+:"
         r"(?P<secret>(?P<body>[^\s\"'\\@]{4,200}+))",
-        r"[^\s\"'\\@]*+", _is_real,
+        r"[^\s\"'\\@]*+",
+        _is_real,
     ),
     _rule(  # what else takes a login like curl; `docker -u user:group` does not
-        "password", "-u --user",
+        "password",
+        "-u --user",
         r"(?<=\s)(?:-u[ ]?|--user[ =])[\"']?[^\s:\"'@/$]{1,64}+:(?P<secret>(?P<body>[^\s\"'\\@]{4,200}+))",
-        r"[^\s\"'\\@]*+", _is_password,
+        r"[^\s\"'\\@]*+",
+        _is_password,
     ),
     _rule(
-        "password", "mysql sshpass",
+        "password",
+        "mysql sshpass",
         r"(?:mysql(?:dump|admin|import)?[ \t][^\n|;]{0,200}?[ \t]-p|sshpass[ \t]{1,4}-p[ \t]{0,4})"
         r"[\"']?(?P<secret>(?P<body>[^\s\"'\\-][^\s\"'\\]{3,200}))",
-        r"[^\s\"'\\]*+", _is_password,
+        r"[^\s\"'\\]*+",
+        _is_password,
     ),
-)  # fmt: skip
+)
 
 
 # -- cookies ------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ _PREFIXED = (
     ("doppler-token", "dp.pt. dp.st. dp.sa. dp.ct.", _WORD, 32),
     ("fly-token", "fm2_", _BASE64, 60),
     ("mailgun-key", "key-", _HEX, 32),
-)  # fmt: skip
+)
 
 
 def _prefixed(kind: str, prefixes: str, letters: str, least: int) -> Rule:
@@ -162,69 +162,93 @@ _SIGNED = r"[A-Za-z0-9%+/=_-]*+"
 RULES = (
     *(_prefixed(*row) for row in _PREFIXED),
     _rule(
-        "aws-access-key", "AKIA ASIA ABIA ACCA",
-        rf"{START}(?P<secret>A(?:KIA|SIA|BIA|CCA)(?P<body>[A-Z0-9]{{16}}))(?![A-Za-z0-9])", "", _real,
+        "aws-access-key",
+        "AKIA ASIA ABIA ACCA",
+        rf"{START}(?P<secret>A(?:KIA|SIA|BIA|CCA)(?P<body>[A-Z0-9]{{16}}))(?![A-Za-z0-9])",
+        "",
+        _real,
     ),
     _rule(  # the two columns of the file that AWS hands out
-        "aws-secret", "AKIA ASIA",
+        "aws-secret",
+        "AKIA ASIA",
         r"A[KS]IA[A-Z0-9]{16}[\"'\\]{0,4}[\s,:;|]{1,8}[\"'\\]{0,4}"
         r"(?P<secret>(?P<body>[A-Za-z0-9/+]{40}))(?![A-Za-z0-9/+])",
-        "", _real,
+        "",
+        _real,
     ),
     _rule(
-        "jwt", "eyJ",
+        "jwt",
+        "eyJ",
         rf"{START}(?P<secret>eyJ(?P<body>[A-Za-z0-9_-]{{8,1000}}+)"
         r"\.[A-Za-z0-9_-]{4,8000}+\.[A-Za-z0-9_-]{10})",
-        r"[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{4,}+)*+", _real,
+        r"[A-Za-z0-9_-]*+(?:\.[A-Za-z0-9_-]{4,}+)*+",
+        _real,
     ),
     _rule(
-        "openai-key", "sk-",
-        rf"{START}(?P<secret>sk-(?P<body>[A-Za-z0-9_-]{{20,64}}+))", _SAME + PARTS, _mixed,
+        "openai-key",
+        "sk-",
+        rf"{START}(?P<secret>sk-(?P<body>[A-Za-z0-9_-]{{20,64}}+))",
+        _SAME + PARTS,
+        _mixed,
     ),
     _rule(
-        "sendgrid-key", "SG.",
-        rf"{START}(?P<secret>SG\.(?P<body>[A-Za-z0-9_-]{{16,32}}+)\.[A-Za-z0-9_-]{{32}})", _SAME, _real,
+        "sendgrid-key",
+        "SG.",
+        rf"{START}(?P<secret>SG\.(?P<body>[A-Za-z0-9_-]{{16,32}}+)\.[A-Za-z0-9_-]{{32}})",
+        _SAME,
+        _real,
     ),
     _rule("twilio-key", "SK", rf"{START}(?P<secret>SK(?P<body>[0-9a-f]{{32}}))(?![0-9A-Za-z])", "", _real),
     _rule(
-        "slack-webhook", "hooks.slack.com/",
+        "slack-webhook",
+        "hooks.slack.com/",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>(?P<body>[A-Za-z0-9_/-]{20,64}+))",
-        r"[A-Za-z0-9_/-]*+", _with_digits,
+        r"[A-Za-z0-9_/-]*+",
+        _with_digits,
     ),
     _rule(
-        "discord-webhook", "/api/webhooks/",
-        r"/api/webhooks/[0-9]{15,21}/(?P<secret>(?P<body>[A-Za-z0-9_-]{40}))", _SAME, _real,
+        "discord-webhook",
+        "/api/webhooks/",
+        r"/api/webhooks/[0-9]{15,21}/(?P<secret>(?P<body>[A-Za-z0-9_-]{40}))",
+        _SAME,
+        _real,
     ),
     _rule(
-        "azure-key", "AccountKey SharedAccessKey",
+        "azure-key",
+        "AccountKey SharedAccessKey",
         r"(?:AccountKey|SharedAccessKey)(?:=|%3[Dd])(?P<secret>(?P<body>[A-Za-z0-9%+/_-]{30}))",
-        _SIGNED, _real,
+        _SIGNED,
+        _real,
     ),
     _rule(
-        "signed-url", "sig= X-Amz-Signature= X-Goog-Signature= X-Amz-Security-Token=",
-        rf"{START}(?:sig|X-[A-Za-z-]{{8,16}})=(?P<secret>(?P<body>[A-Za-z0-9%+/_-]{{40}}))", _SIGNED, _random,
+        "signed-url",
+        "sig= X-Amz-Signature= X-Goog-Signature= X-Amz-Security-Token=",
+        rf"{START}(?:sig|X-[A-Za-z-]{{8,16}})=(?P<secret>(?P<body>[A-Za-z0-9%+/_-]{{40}}))",
+        _SIGNED,
+        _random,
     ),
-)  # fmt: skip
+)
 
 _DISCORD = re.compile(r"(?P<body>[MNO][A-Za-z0-9_-]{22,30}+)\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}+")
 
 # Forms without a beginning of their own: looked for all over a text that holds the anchor.
 SEARCHED = (
+    ("telegram-token", ":AA", re.compile(r"[0-9]{8,10}:(?P<body>AA[A-Za-z0-9_-]{32})[A-Za-z0-9_-]*+"), _real),
     (
-        "telegram-token", ":AA",
-        re.compile(r"[0-9]{8,10}:(?P<body>AA[A-Za-z0-9_-]{32})[A-Za-z0-9_-]*+"), _real,
-    ),
-    (
-        "terraform-token", ".atlasv1.",
-        re.compile(r"(?P<body>[A-Za-z0-9]{14})\.atlasv1\.[A-Za-z0-9_-]{40,}+"), _real,
+        "terraform-token",
+        ".atlasv1.",
+        re.compile(r"(?P<body>[A-Za-z0-9]{14})\.atlasv1\.[A-Za-z0-9_-]{40,}+"),
+        _real,
     ),
     ("mailchimp-key", "-us", re.compile(r"(?P<body>[0-9a-f]{32})-us[0-9]{1,2}"), _real),
     (
-        "azure-secret", "Q~",
-        re.compile(r"(?P<body>[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30})[A-Za-z0-9_~-]*+"), _real,
+        "azure-secret",
+        "Q~",
+        re.compile(r"(?P<body>[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30})[A-Za-z0-9_~-]*+"),
+        _real,
     ),
     ("discord-token", ".", _DISCORD, _numbered),
-)  # fmt: skip
+)
 
 
 def _any_of(words: list[str]) -> str:

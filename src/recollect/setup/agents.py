@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from recollect.agents.claude.settings import Claude
+from recollect.agents.codex.settings import Codex
+from recollect.agents.editing.change import Agent
 from recollect.config import Config
-from recollect.errors import NotFound
-from recollect.setup.change import Agent
-from recollect.setup.claude import Claude
-from recollect.setup.codex import Codex
+from recollect.values.errors import NotFound
 
 
 def agents(config: Config, *, home: Path, environ: Mapping[str, str], folder: Path) -> list[Agent]:

@@ -14,18 +14,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.errors import SettingsRefused, UsageError
-from recollect.setup.change import Change, read_settings
-from recollect.text import one_line
+from recollect.agents.editing.change import Change, read_settings
+from recollect.values.errors import SettingsRefused, UsageError
+from recollect.values.text import one_line
 
 MARK = "written by `recollect watch`"  # without dashes: it stands in a comment of XML too
 UNIT = "recollect-watch.service"
 LABEL = "recollect.watch"
 # What says where our files and the agents' are.
 VARIABLES = (
-    "CLAUDE_CONFIG_DIR", "CODEX_HOME", "RECOLLECT_CACHE", "RECOLLECT_CONFIG", "RECOLLECT_EMBEDDER",
-    "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-)  # fmt: skip
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "RECOLLECT_CACHE",
+    "RECOLLECT_CONFIG",
+    "RECOLLECT_EMBEDDER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +95,13 @@ def _ours(path: Path) -> bytes | None:
 
 
 def _unit(
-    home: Path, environ: Mapping[str, str], command: Sequence[str], variables: Mapping[str, str], *,
+    home: Path,
+    environ: Mapping[str, str],
+    command: Sequence[str],
+    variables: Mapping[str, str],
+    *,
     network: bool,
-) -> Service:  # fmt: skip
+) -> Service:
     settings = environ.get("XDG_CONFIG_HOME", "")
     # What is not absolute does not count: so says the XDG specification.
     folder = Path(settings if settings.startswith("/") else home / ".config") / "systemd" / "user"
@@ -119,11 +129,12 @@ def _unit(
         "WantedBy=default.target",
     ]
     return Service(
-        folder / UNIT, ("\n".join(lines) + "\n").encode(),
+        folder / UNIT,
+        ("\n".join(lines) + "\n").encode(),
         f"systemctl --user daemon-reload && systemctl --user enable --now {UNIT}",
         f"systemctl --user stop {UNIT}; systemctl --user daemon-reload",
         (folder / "default.target.wants" / UNIT,),
-    )  # fmt: skip
+    )
 
 
 def _quoted(word: str) -> str:
@@ -138,24 +149,28 @@ def _agent(home: Path, command: Sequence[str], variables: Mapping[str, str]) -> 
     import plistlib
 
     path = home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
-    content = plistlib.dumps({
-        "Label": LABEL,
-        "ProgramArguments": list(command),
-        "EnvironmentVariables": dict(variables),
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": 60,
-        "ProcessType": "Background",
-        "LowPriorityIO": True,
-        "Nice": 19,
-        "Umask": 0o077,
-        "StandardErrorPath": str(home / "Library" / "Logs" / f"{LABEL}.log"),
-    })  # fmt: skip
+    content = plistlib.dumps(
+        {
+            "Label": LABEL,
+            "ProgramArguments": list(command),
+            "EnvironmentVariables": dict(variables),
+            "RunAtLoad": True,
+            "KeepAlive": {"SuccessfulExit": False},
+            "ThrottleInterval": 60,
+            "ProcessType": "Background",
+            "LowPriorityIO": True,
+            "Nice": 19,
+            "Umask": 0o077,
+            "StandardErrorPath": str(home / "Library" / "Logs" / f"{LABEL}.log"),
+        }
+    )
     marked = content.replace(b"<plist ", f"<!-- {MARK} -->\n<plist ".encode(), 1)
     return Service(
-        path, marked, f'launchctl bootstrap "gui/$(id -u)" {_for_shell(path)}',
+        path,
+        marked,
+        f'launchctl bootstrap "gui/$(id -u)" {_for_shell(path)}',
         f'launchctl bootout "gui/$(id -u)/{LABEL}"',
-    )  # fmt: skip
+    )
 
 
 def _for_shell(path: Path) -> str:

@@ -22,8 +22,8 @@ from uuid import NAMESPACE_OID, uuid5
 
 from recollect.config import Config
 from recollect.memory import Memory
-from recollect.query import QUERY_CHARS_MAX
-from recollect.records import Kind
+from recollect.search.query import QUERY_CHARS_MAX
+from recollect.values.records import Kind
 
 Doc = Mapping[str, str]
 

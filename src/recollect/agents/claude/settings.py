@@ -1,0 +1,152 @@
+"""Claude Code: hooks in its settings, our MCP server in `.claude.json`.
+
+`.claude.json` lies beside `~/.claude`, but inside the folder that CLAUDE_CONFIG_DIR names,
+and Claude Code writes it all the time. Where our plugin is switched on, it brings both,
+and the settings are left alone: else every event would be captured, and told, twice.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from recollect.agents.editing.change import AgentState, Change, Installed, read_settings
+from recollect.agents.editing.entries import (
+    hooks_in,
+    json_change,
+    json_removal,
+    server_in,
+    with_hooks,
+    with_server,
+    without_hooks,
+    without_server,
+)
+from recollect.agents.editing.json_text import Document
+from recollect.agents.editing.programs import version_said
+from recollect.config import Config
+from recollect.hooks.command import hook_command, mcp_command
+from recollect.light.paths import claude_folder
+from recollect.values.errors import SettingsRefused
+
+# Seconds. A hook is done in a fraction of one; without a number Claude Code waits ten minutes.
+# At the end of a session it grants 1.5 s to all hooks together unless one asks for more.
+TIMEOUTS = {
+    "SessionStart": 5,
+    "UserPromptSubmit": 5,
+    "Stop": 5,
+    "SubagentStop": 5,
+    "PreCompact": 5,
+    "SessionEnd": 5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Claude:
+    """Claude Code as it is set up in this home, and in this folder for what is the project's."""
+
+    config: Config
+    home: Path
+    environ: Mapping[str, str]
+    folder: Path
+
+    name = "claude"
+    title = "Claude Code"
+
+    def found(self) -> bool:
+        return self._root.is_dir() or self._program is not None
+
+    def version(self) -> str:
+        return version_said(self._program, self.environ).partition(" ")[0].strip()
+
+    def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
+        if self._plugin():
+            return []
+        command = hook_command(self.name, self.config)
+        found = []
+        if hooks:
+            path = self._project_settings if project else self._settings
+            found += json_change(path, lambda document: with_hooks(document, command, TIMEOUTS))
+        if mcp and not project:
+            program, *args = mcp_command(self.config)
+            entry = {"type": "stdio", "command": program, "args": args}
+            found += json_change(self._servers, lambda document: with_server(document, entry))
+        return found
+
+    def removal(self, *, project: bool, mcp: bool = True) -> list[Change]:
+        found = json_removal(self._project_settings if project else self._settings, without_hooks)
+        if mcp and not project:
+            found += json_removal(self._servers, without_server)
+        return found
+
+    def state(self) -> AgentState:
+        problems: list[str] = []
+        hooks = [found for path in self._hook_files() for found in self._hooks_of(path, problems)]
+        mcp = [Installed(path, line) for path, line in self._servers_of(problems) if line]
+        for found in hooks:
+            problems += self._missing(found)
+        plugin = self._plugin()
+        if plugin and hooks:
+            problems.append(f"the plugin {plugin} and the settings both run the hooks")
+        if plugin:
+            hooks.append(Installed(self._settings, f"plugin {plugin}", tuple(TIMEOUTS)))
+            mcp.append(Installed(self._settings, f"plugin {plugin}"))
+        return AgentState(tuple(hooks), tuple(mcp), tuple(problems))
+
+    # -- where -----------------------------------------------------------------------------
+
+    @property
+    def _root(self) -> Path:
+        return Path(claude_folder(str(self.home), self.environ))
+
+    @property
+    def _settings(self) -> Path:
+        return self._root / "settings.json"
+
+    @property
+    def _project_settings(self) -> Path:
+        return self.folder / ".claude" / "settings.json"
+
+    @property
+    def _servers(self) -> Path:
+        return (self._root if self.environ.get("CLAUDE_CONFIG_DIR") else self.home) / ".claude.json"
+
+    @property
+    def _program(self) -> str | None:
+        return shutil.which("claude", path=self.environ.get("PATH", ""))
+
+    # -- what is there ---------------------------------------------------------------------
+
+    def _hook_files(self) -> list[Path]:
+        return list(dict.fromkeys((self._settings, self._project_settings)))
+
+    def _hooks_of(self, path: Path, problems: list[str]) -> Iterator[Installed]:
+        document = _looked_at(path, problems)
+        for command, events in hooks_in(document).items():
+            yield Installed(path, command, events)
+        if document.value.get("disableAllHooks") is True:
+            problems.append(f"{path}: `disableAllHooks` is set, so no hook runs")
+
+    def _servers_of(self, problems: list[str]) -> Iterator[tuple[Path, str]]:
+        yield self._servers, server_in(_looked_at(self._servers, problems))
+
+    def _missing(self, found: Installed) -> Iterator[str]:
+        missing = [event for event in TIMEOUTS if event not in found.events]
+        if missing:
+            yield f"{found.path}: no hook for {', '.join(missing)}"
+
+    def _plugin(self) -> str:
+        """The name under which our plugin is switched on, or ""."""
+        plugins = _looked_at(self._settings, []).value.get("enabledPlugins")
+        on = [name for name, is_on in plugins.items() if is_on] if isinstance(plugins, dict) else []
+        return next((name for name in on if name.partition("@")[0] == "recollect"), "")
+
+
+def _looked_at(path: Path, problems: list[str]) -> Document:
+    """A settings file; one that cannot be read counts as empty, and the reason is noted."""
+    try:
+        return Document.parse(path, read_settings(path, to_write=False))
+    except SettingsRefused as error:
+        problems.append(str(error))
+        return Document(path, "", {})

@@ -1,0 +1,199 @@
+"""Codex: hooks in `hooks.json`; our MCP server and `notify` in `config.toml`.
+
+What surprises: Codex runs a hook only once a person has trusted it (Codex asks when it starts),
+and `codex exec` skips it without a word until then. We do not write that approval ourselves:
+it is there so that no program that can write a file can approve itself. `notify` needs none,
+so finished turns are captured at once; it has room for one program, and another's is left alone.
+"""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recollect.agents.codex.review import unreviewed
+from recollect.agents.editing.change import AgentState, Change, Installed, read_settings
+from recollect.agents.editing.entries import (
+    SERVER,
+    hooks_in,
+    json_change,
+    json_removal,
+    server_command,
+    with_hooks,
+    without_hooks,
+)
+from recollect.agents.editing.json_text import Document
+from recollect.agents.editing.programs import version_said
+from recollect.agents.editing.toml_text import Toml, toml_change, toml_removal
+from recollect.config import Config
+from recollect.hooks.command import hook_command, hook_words, is_ours, mcp_command
+from recollect.light.paths import codex_folder
+from recollect.setup.service import VARIABLES
+from recollect.values.errors import SettingsRefused
+
+# Seconds. Codex grants no more than three at the end of a session, and says so each time more is asked.
+TIMEOUTS = {
+    "SessionStart": 5,
+    "UserPromptSubmit": 5,
+    "Stop": 5,
+    "SubagentStop": 5,
+    "PreCompact": 5,
+    "SessionEnd": 3,
+}
+
+# Codex gives a server hardly anything of its own environment; these say where our files and theirs are.
+PASSED_ON = VARIABLES
+
+_TABLE = ("mcp_servers", SERVER)
+
+
+@dataclass(frozen=True, slots=True)
+class Codex:
+    """Codex as it is set up in this home, and in this folder for what is the project's."""
+
+    config: Config
+    home: Path
+    environ: Mapping[str, str]
+    folder: Path
+
+    name = "codex"
+    title = "Codex"
+
+    def found(self) -> bool:
+        return self._root.is_dir() or self._program is not None
+
+    def version(self) -> str:
+        return version_said(self._program, self.environ).strip().rpartition(" ")[2]
+
+    def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
+        line = hook_command(self.name, self.config)
+        found = []
+        if hooks:
+            path = self._project_hooks if project else self._hooks
+            found += json_change(path, lambda document: with_hooks(document, line, TIMEOUTS))
+        if not project:
+            notify = hook_words(self.name, self.config) if hooks else None
+            server = mcp_command(self.config) if mcp else None
+            found += toml_change(self._settings, lambda toml: _with_entries(toml, notify, server))
+        return found
+
+    def removal(self, *, project: bool, mcp: bool = True) -> list[Change]:
+        if project:
+            return json_removal(self._project_hooks, without_hooks)
+        without = _without_entries if mcp else _without_notify
+        found = json_removal(self._hooks, without_hooks)
+        return found + toml_removal(self._settings, without, left=lambda toml: bool(_our_server(toml)))
+
+    def state(self) -> AgentState:
+        problems: list[str] = []
+        toml = self._toml(problems)
+        paths = dict.fromkeys((self._hooks, self._project_hooks))
+        documents = [self._document(path, problems) for path in paths]
+        hooks = [Installed(found.path, *item) for found in documents for item in hooks_in(found).items()]
+        problems += (problem for found in hooks for problem in _missing(found))
+        problems += (problem for document in documents for problem in unreviewed(document, toml.value))
+        if hooks and not _hooks_are_on(toml.value):
+            problems.append(f"{self._settings}: the feature `hooks` is switched off, so no hook runs")
+        if notify := _our_notify(toml):
+            hooks.append(Installed(self._settings, notify, ("notify",)))
+        line = _our_server(toml)
+        return AgentState(tuple(hooks), (Installed(self._settings, line),) if line else (), tuple(problems))
+
+    # -- where -----------------------------------------------------------------------------
+
+    @property
+    def _root(self) -> Path:
+        return Path(codex_folder(str(self.home), self.environ))
+
+    @property
+    def _settings(self) -> Path:
+        return self._root / "config.toml"
+
+    @property
+    def _hooks(self) -> Path:
+        return self._root / "hooks.json"
+
+    @property
+    def _project_hooks(self) -> Path:
+        return self.folder / ".codex" / "hooks.json"
+
+    @property
+    def _program(self) -> str | None:
+        return shutil.which("codex", path=self.environ.get("PATH", ""))
+
+    # -- what is there ---------------------------------------------------------------------
+
+    def _toml(self, problems: list[str]) -> Toml:
+        try:
+            return Toml.parse(self._settings, read_settings(self._settings, to_write=False))
+        except SettingsRefused as error:
+            problems.append(str(error))
+            return Toml(self._settings, "", {})
+
+    def _document(self, path: Path, problems: list[str]) -> Document:
+        try:
+            return Document.parse(path, read_settings(path, to_write=False))
+        except SettingsRefused as error:
+            problems.append(str(error))
+            return Document(path, "", {})
+
+
+def _with_entries(toml: Toml, notify: list[str] | None, server: list[str] | None) -> Toml:
+    if notify and ("notify" not in toml.value or _our_notify(toml)):
+        toml = toml.put_key("notify", notify)
+    if server:
+        toml = _with_server(toml, server)
+    return toml
+
+
+def _with_server(toml: Toml, command: list[str]) -> Toml:
+    servers = toml.value.get(_TABLE[0], {})
+    old = servers.get(SERVER, {}) if isinstance(servers, dict) else {}
+    if old and not _our_server(toml):
+        raise SettingsRefused(
+            toml.path,
+            f"another MCP server is called `{SERVER}` there",
+            hint="rename or remove that one, or leave ours out: recollect init --no-mcp",
+        )
+    # A list that is there may be longer by what a person needs.
+    passed_on = {} if "env_vars" in old else {"env_vars": PASSED_ON}
+    return toml.put_table(_TABLE, {"command": command[0], "args": command[1:], **passed_on})
+
+
+def _without_entries(toml: Toml) -> Toml:
+    toml = _without_notify(toml)
+    return toml.drop_table(_TABLE) if _our_server(toml) else toml
+
+
+def _without_notify(toml: Toml) -> Toml:
+    return toml.drop_key("notify") if _our_notify(toml) else toml
+
+
+def _our_notify(toml: Toml) -> str:
+    """The command line that `notify` runs, if it is ours."""
+    words = toml.value.get("notify")
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        return ""
+    line = shlex.join(words)
+    return line if is_ours(line) else ""
+
+
+def _our_server(toml: Toml) -> str:
+    servers = toml.value.get(_TABLE[0])
+    line = server_command(servers.get(SERVER)) if isinstance(servers, dict) else ""
+    return line if is_ours(line) else ""
+
+
+def _missing(found: Installed) -> Iterator[str]:
+    missing = [event for event in TIMEOUTS if event not in found.events]
+    if missing:
+        yield f"{found.path}: no hook for {', '.join(missing)}"
+
+
+def _hooks_are_on(settings: Mapping[str, Any]) -> bool:
+    features = settings.get("features")
+    return not isinstance(features, dict) or features.get("hooks", features.get("codex_hooks")) is not False

@@ -1,1 +1,0 @@
-"""The five passes of `recollect.assemble`: plan, gather, expand, select, compose."""

@@ -1,0 +1,198 @@
+"""`saved`: the threads that were assembled and kept: what there is, what is in one, and editing it.
+
+Pieces are named by the number they were saved with, which they keep.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from recollect.cli.ids import short_ids
+from recollect.cli.opening import open_memory
+from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.memory import Memory
+from recollect.recall.saved import Curated, Opened, find, opened
+from recollect.values.errors import UsageError
+from recollect.values.text import age, many, moment, one_line
+
+# What each action takes, in the order it is typed.
+_TAKES: dict[str, tuple[str, ...]] = {
+    "show": ("NAME",), "drop": ("NAME", "PIECE"), "pin": ("NAME", "PIECE"), "unpin": ("NAME", "PIECE"),
+    "move": ("NAME", "PIECE", "TO"), "rename": ("NAME", "NEW"), "delete": ("NAME",),
+}  # fmt: skip
+
+
+def saved(args: argparse.Namespace, screen: Screen) -> int:
+    """Without words all threads, else what the first word says."""
+    if not args.words:
+        return _list(args, screen)
+    action, given = args.words[0], _given(args.words)
+    with open_memory(args) as memory:
+        if action == "show":
+            return _show(memory, given["NAME"], screen)
+        thread = memory.edit_thread(
+            given["NAME"],
+            action,
+            piece=_number(given.get("PIECE")),
+            to=_number(given.get("TO")),
+            new_name=given.get("NEW", ""),
+        )
+        if action == "delete":
+            return _deleted(thread, screen)
+        return _show(memory, thread.id, screen)
+
+
+def _given(words: Sequence[str]) -> dict[str, str]:
+    """An action's words by what they are."""
+    action, given = words[0], words[1:]
+    names = _TAKES.get(action)
+    if names is None:
+        raise UsageError(f"saved has no action {action!r}", hint="actions: " + ", ".join(_TAKES))
+    if len(given) != len(names):
+        raise UsageError(
+            f"saved {action} takes {many(len(names), 'word')}, not {len(given)}",
+            hint=f"recollect saved {action} {' '.join(names)}; a name with blanks stands in quotes",
+        )
+    return dict(zip(names, given, strict=True))
+
+
+def _number(text: str | None) -> int:
+    if text is None:
+        return 0
+    if not (text.isascii() and text.isdigit()) or len(text) > 9 or not int(text):
+        raise UsageError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+# -- all of them ----------------------------------------------------------------------------------
+
+
+def _list(args: argparse.Namespace, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        threads = memory.saved_threads()
+    names = short_ids(each.id for each in threads)
+    if screen.json:
+        screen.object("saved", {"threads": [_object(each, names[each.id]) for each in threads]})
+        return 0
+    if not threads:
+        screen.note("no saved threads; keep one: recollect assemble DESCRIPTION --save NAME")
+        return 0
+    now_ms = time.time_ns() // 1_000_000
+    columns = [
+        Column("id"),
+        Column("name", width=40),
+        Column("project", width=28),
+        Column("edited", right=True),
+        Column("pieces", right=True),
+        Column("tokens", right=True),
+        Column("description", flexible=True),
+    ]
+    screen.table(columns, [_row(each, names[each.id], now_ms) for each in threads])
+    return 0
+
+
+def _row(thread: Curated, name: str, now_ms: int) -> list[Part]:
+    return [
+        Styled(one_line(name, 40), "cyan"),
+        one_line(thread.name, 40),
+        one_line("/".join(thread.project.split("/")[-2:]), 28),
+        Styled(age(thread.edited_ms, now_ms=now_ms), "dim"),
+        f"{len(thread.pieces):,}",
+        f"{thread.tokens:,}",
+        one_line(thread.description, 72),
+    ]
+
+
+def _object(thread: Curated, short: str) -> dict[str, Any]:
+    """A thread as the list has it."""
+    return {
+        "id": thread.id,
+        "short": short,
+        "name": thread.name,
+        "description": thread.description,
+        "project": thread.project,
+        "budget_tokens": thread.budget_tokens,
+        "tokens": thread.tokens,
+        "pieces": len(thread.pieces),
+        "created_ms": thread.created_ms,
+        "edited_ms": thread.edited_ms,
+    }
+
+
+# -- one of them ----------------------------------------------------------------------------------
+
+
+def _show(memory: Memory, name: str, screen: Screen) -> int:
+    with memory.view() as view:
+        thread = find(view, name)
+        pieces = opened(view, thread)
+    if screen.json:
+        fields = {**_object(thread, thread.id[:8]), "pieces": [_piece_object(each) for each in pieces]}
+        screen.object("saved-thread", {"thread": fields})
+        return 0
+    screen.line(Styled(one_line(thread.name), "bold"))
+    screen.pairs(
+        (
+            ("id", thread.id),
+            ("about", one_line(thread.description)),
+            ("project", one_line(thread.project)),
+            ("saved", moment(thread.created_ms)),
+            ("edited", moment(thread.edited_ms) if thread.edited_ms > thread.created_ms else ""),
+            ("size", f"{thread.tokens:,} tokens of {thread.budget_tokens:,}"),
+        )
+    )
+    _print_pieces(pieces, screen)
+    return 0
+
+
+def _print_pieces(pieces: list[Opened], screen: Screen) -> None:
+    columns = [
+        Column("piece", right=True),
+        Column(""),
+        Column("session"),
+        Column("date"),
+        Column("entries", right=True),
+        Column("tokens", right=True),
+        Column("begins", flexible=True),
+    ]
+    screen.table(columns, [_piece_row(each) for each in pieces])
+    gone = sum(each.gone for each in pieces)
+    if gone:
+        screen.note(f"{many(gone, 'entry', 'entries')} of it are no longer in the memory")
+
+
+def _piece_row(each: Opened) -> list[Part]:
+    piece = each.piece
+    return [
+        Styled(str(each.saved.number), "cyan"),
+        "pinned" if each.saved.pinned else "",
+        one_line(piece.session.facts.id[:8], 16) if piece else "",
+        moment(piece.time_ms, "%Y-%m-%d") if piece else "",
+        f"{len(each.saved.ids):,}",
+        f"{piece.tokens if piece else 0:,}",
+        one_line(each.says, 72),
+    ]
+
+
+def _piece_object(each: Opened) -> dict[str, Any]:
+    piece = each.piece
+    return {
+        "number": each.saved.number,
+        "pinned": each.saved.pinned,
+        "entries": list(each.saved.ids),
+        "gone": each.gone,
+        "session": piece.session.facts.id if piece else None,
+        "time_ms": piece.time_ms if piece else None,
+        "tokens": piece.tokens if piece else 0,
+        "begins": each.says,
+    }
+
+
+def _deleted(thread: Curated, screen: Screen) -> int:
+    if screen.json:
+        screen.object("saved-deleted", {"id": thread.id, "name": thread.name})
+    screen.note(f"deleted {one_line(thread.name)}; the conversations it was made of are as they were")
+    return 0

@@ -1,0 +1,78 @@
+"""Threads: sessions that continue one another, shown as the one piece of work they are.
+
+A session resumed, forked, continued after a compaction or begun out of another's plan goes on with
+the same work; what a subagent did belongs to whoever started it. `index/sessions` says which
+sessions those are. The surprise: nothing of a thread is stored, so one that was two yesterday may
+be one today, once the log that ties them is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from recollect.search.session_filters import thread_numbers
+from recollect.values.records import Relation
+from recollect.values.stored import Session
+
+_NEVER_MS = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One piece of work. `id` is that of its first session: `thread:ID` in a query finds all of it.
+
+    `sessions` are the conversations, in time order; those of `subagents` are only counted, unless
+    theirs are all there is. Title, project and branch are those known last.
+    """
+
+    id: str
+    title: str
+    project: str
+    branch: str
+    agents: tuple[str, ...]
+    sessions: tuple[Session, ...]
+    subagents: int
+    started_ms: int
+    ended_ms: int
+    entries: int
+
+
+def threads(sessions: Iterable[Session], project: str = "") -> list[Thread]:
+    """The threads that these sessions form, the most recently active first.
+
+    With `project`, those that have a session whose project's name contains it, in any case.
+    """
+    everything = list(sessions)
+    groups: dict[int, list[Session]] = {}
+    for number, session in zip(thread_numbers(everything), everything, strict=True):
+        groups.setdefault(number, []).append(session)
+    wanted = project.casefold()
+    found = [_thread(group) for group in groups.values() if _fits(group, wanted)]
+    return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))
+
+
+def _fits(group: list[Session], wanted: str) -> bool:
+    return any(wanted in session.facts.project.casefold() for session in group)
+
+
+def _thread(group: list[Session]) -> Thread:
+    main = [each for each in group if each.facts.relation != Relation.SUBAGENT] or group
+    ordered = sorted(main, key=lambda each: (each.facts.started_ms or _NEVER_MS, each.facts.id))
+    known = [each.facts for each in sorted(main, key=_activity, reverse=True)]
+    return Thread(
+        id=ordered[0].facts.id,
+        title=next((facts.title for facts in known if facts.title), ""),
+        project=next((facts.project for facts in known if facts.project), ""),
+        branch=next((facts.branch for facts in known if facts.branch), ""),
+        agents=tuple(sorted({each.facts.agent for each in group})),
+        sessions=tuple(ordered),
+        subagents=len(group) - len(main),
+        started_ms=min((each.facts.started_ms for each in group if each.facts.started_ms), default=0),
+        ended_ms=max(each.facts.ended_ms for each in group),
+        entries=sum(each.entries for each in group),
+    )
+
+
+def _activity(session: Session) -> tuple[int, int, str]:
+    return session.facts.ended_ms, session.facts.started_ms, session.facts.id

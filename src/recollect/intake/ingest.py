@@ -1,0 +1,449 @@
+"""Taking sources into a store: what is new in each file, once, with a count of everything.
+
+A source's cursor moves in the same commit as its lines, so a kill at any moment loses
+only work, never lines. Every line read is counted as exactly one of: taken, duplicate,
+bad, blank, waiting (the half-written end of a file).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import BinaryIO
+
+from recollect.agents.registry import Adapter, Parser, adapter_of
+from recollect.intake.discover import Found
+from recollect.intake.reader import PIECE_BYTES, BadLine, batches, chunks, decode, open_source
+from recollect.light.project import project_of
+from recollect.store.contract import Writer
+from recollect.values.errors import SourceError
+from recollect.values.records import Cursor, Framing, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.values.stored import Source, Taken, source_bytes
+
+COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash has to do again
+_WINDOW_BYTES = 4096
+_PLACES_MAX = 20
+
+Progress = Callable[[str, int, int], None]  # path, bytes done, bytes in all
+
+
+@dataclass(slots=True)
+class Report:
+    """What an ingest did. `lines` is the sum of the five counts behind it."""
+
+    sources: int = 0
+    unchanged: int = 0
+    changed: int = 0
+    restarted: int = 0
+    bytes_source: int = 0
+    bytes_parsed: int = 0
+    lines: int = 0
+    taken: int = 0
+    duplicate: int = 0
+    bad: int = 0
+    blank: int = 0
+    waiting: int = 0
+    entries: int = 0
+    lenient: int = 0
+    bad_reasons: Counter[str] = field(default_factory=Counter)
+    bad_places: list[str] = field(default_factory=list)
+    unknown_types: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+class Ingest:
+    """One pass over sources and journal segments, through one writer."""
+
+    def __init__(self, writer: Writer, host: str, progress: Progress | None = None) -> None:
+        self.report = Report()
+        self.dirty = False  # whether the writer was given anything that a commit would keep
+        self._writer = writer
+        self._host = host
+        self._progress = progress or (lambda path, done, total: None)
+        self._uncommitted = 0
+        self._done = 0
+        self._total = 0
+        self._tail = ("", "", 0, b"")  # a source's last bytes as stored: host, path, offset of the first
+
+    def sweep(self, found: Sequence[Found]) -> None:
+        """Take what is new in each file; a file that cannot be read is noted, the rest goes on."""
+        self._total = self._total or sum(each.size for each in found)
+        for each in found:
+            self.report.sources += 1
+            self.report.bytes_source += each.size
+            self._progress(each.file.path, self._done, self._total)
+            before = self._done
+            try:
+                changed = self._file(each.adapter, each.file)
+                self.report.changed += changed
+                self.report.unchanged += not changed
+            except SourceError as error:
+                self.report.failed[each.file.path] = str(error)
+            self._done = before + each.size
+        self._progress("", self._done, self._total)
+
+    def plan(self, size: int) -> None:
+        """Say how many bytes all sweeps together will cover, for the progress shown."""
+        self._total = size
+
+    def adopt(self, portion: Report, path: str, size: int) -> None:
+        """Count what a worker did, as if it had been done here."""
+        for name in Report.__slots__:
+            ours, theirs = getattr(self.report, name), getattr(portion, name)
+            if isinstance(ours, Counter | dict):
+                ours.update(theirs)
+            elif isinstance(ours, list):
+                ours.extend(theirs[: _PLACES_MAX - len(ours)])
+            else:
+                setattr(self.report, name, ours + theirs)
+        self.dirty = True
+        self._done += size
+        self._moved(path, size)
+
+    def fold(self, pending: Iterable[tuple[int, Segment]]) -> int:
+        """Take what the journal holds; returns the last sequence number taken."""
+        last = 0
+        for number, segment in pending:
+            self._segment(segment)
+            self._writer.folded(number)
+            last = number
+        return last
+
+    # -- one source ----------------------------------------------------------------------
+
+    def _file(self, adapter: Adapter, file: SourceFile) -> bool:
+        """Take what is new in one file; False when the store has nothing to note about it."""
+        with open_source(file.read_path) as opened:
+            seen = _seen(opened)
+            if self._writer.is_current(self._host, file.path, seen):
+                return False
+            held = self._writer.source(self._host, file.path)
+            start = 0 if held is None else self._resume_at(opened, file, held, seen)
+            restart = start is None
+            self.report.restarted += restart
+            taking = _Taking(adapter, file, self._host, None if restart else held, start or 0, restart)
+            taking.opened, taking.seen = opened, seen
+            if file.framing == Framing.LINES:
+                pieces = batches(chunks(opened, compressed=file.compressed, start=start or 0))
+            elif held is None or restart:
+                pieces = _whole(chunks(opened, compressed=False))
+            else:
+                pieces = iter(())
+            return self._take_all(taking, pieces)
+
+    def _resume_at(self, opened: BinaryIO, file: SourceFile, held: Source, seen: Cursor) -> int | None:
+        """Where the new part of a file begins; None when the file is not what it was."""
+        cursor = held.cursor
+        if seen.size < cursor.offset and not file.compressed:
+            return None
+        # A file that changed without growing was written over in place: no window shows where.
+        grown = cursor.window and cursor.inode == seen.inode and cursor.size != seen.size
+        if grown and file.framing == Framing.LINES and not file.compressed:
+            same = window_of(opened, cursor.offset) == cursor.window
+        else:
+            same = self._same_start(opened, file, held)
+        if not same:
+            return None
+        if cursor.terminated or cursor.waiting or file.framing == Framing.DOCUMENT:
+            return cursor.offset
+        # The last line was taken without its newline: that must be what comes next.
+        following = next(chunks(opened, compressed=file.compressed, start=cursor.offset), b"")[:1]
+        return {b"": cursor.offset, b"\n": cursor.offset + 1}.get(following)
+
+    def _same_start(self, opened: BinaryIO, file: SourceFile, held: Source) -> bool:
+        """Whether the file begins with every byte that was taken of it, compared in full."""
+        content = _Bytes(chunks(opened, compressed=file.compressed))
+        left = held.cursor.offset
+        for piece in source_bytes(held, self._writer.view().lines(held)):
+            piece = piece[:left]
+            if content.take(len(piece)) != piece:
+                return False
+            left -= len(piece)
+        return file.framing != Framing.DOCUMENT or not content.take(1)
+
+    def _segment(self, segment: Segment) -> None:
+        """Take one journal segment, as far as it reaches beyond what is there."""
+        adapter = adapter_of(segment.source.agent)
+        held = self._writer.source(segment.host, segment.source.path)
+        place = self._place(held, segment)
+        if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):
+            # Something before it was never captured, but the file may still have it.
+            with contextlib.suppress(SourceError):
+                self._file(adapter, segment.source)
+                held = self._writer.source(segment.host, segment.source.path)
+                place = self._place(held, segment)
+        if place is None:
+            # What comes before it is lost. It is kept, and no half line before it is given up for it.
+            place = segment.offset, segment.data, held is not None and not held.cursor.terminated
+        start, data, restart = place
+        if data or (held is not None and start > held.cursor.offset):
+            taking = _Taking(adapter, segment.source, segment.host, None if restart else held, start, restart)
+            whole = segment.source.framing == Framing.DOCUMENT
+            with self._still_there(taking, segment):
+                self._take_all(taking, (_whole if whole else batches)(iter([data])))
+
+    @contextlib.contextmanager
+    def _still_there(self, taking: _Taking, segment: Segment) -> Iterator[None]:
+        """Note how the file looks, if it still holds what was captured: a sweep then need not compare it."""
+        if segment.host != self._host or segment.source.compressed:
+            yield
+            return
+        try:
+            opened = open_source(segment.source.path)
+        except SourceError:
+            yield
+            return
+        with opened:
+            opened.seek(segment.offset)
+            if opened.read(len(segment.data)) == segment.data:
+                seen, end = _seen(opened), segment.offset + len(segment.data)
+                taking.opened = opened
+                taking.seen = seen if seen.size == end else Cursor(size=end, inode=seen.inode)
+            yield
+
+    def _place(self, held: Source | None, segment: Segment) -> tuple[int, bytes, bool] | None:
+        """Where a segment's news begin, these bytes, and whether they are a new version of the source.
+
+        None when something is missing between what is stored and the segment.
+        """
+        if held is None:
+            return (0, segment.data, False) if not segment.offset else None
+        end, lines = held.cursor.offset, held.file.framing == Framing.LINES
+        if segment.offset == end and held.cursor.terminated and lines:
+            return end, segment.data, False
+        first = min(segment.offset, end)
+        known = self._stored(held, first)  # with the half-written line behind the cursor, if there is one
+        inside = segment.offset - first
+        common = min(len(known) - inside, len(segment.data))
+        if common < 0:
+            return None
+        if known[inside : inside + common] != segment.data[:common]:
+            return segment.offset, segment.data, True
+        if common == len(segment.data):
+            return end, b"", False
+        news = (known[:inside] + segment.data)[end - first :]
+        if lines and (held.cursor.terminated or held.cursor.waiting):
+            return end, news, False
+        if lines and news[:1] == b"\n":
+            return end + 1, news[1:], False
+        return 0, self._stored(held, 0)[:end] + news, True
+
+    def _stored(self, held: Source, start: int) -> bytes:
+        """A source's bytes from an offset to the end of what is stored of it."""
+        name = (held.host, held.file.path)
+        if self._tail[:2] != name or self._tail[2] > start:
+            kept, at = [], 0
+            for piece in source_bytes(held, self._writer.view().lines(held)):
+                kept.append(piece[max(start - at, 0) :])
+                at += len(piece)
+            self._tail = (*name, start, b"".join(kept))
+        return self._tail[3][start - self._tail[2] :]
+
+    def _take_all(self, taking: _Taking, found: Iterator[list[tuple[bytes, int]]]) -> bool:
+        """Take every batch; False when there was none, and no source to note that of."""
+        self._tail = ("", "", 0, b"")
+        batch: list[tuple[bytes, int]] = []
+        for following in found:
+            if batch:
+                self._take(taking, batch, done=False)
+            batch = following
+        if batch:
+            self._take(taking, batch, done=True)
+        elif taking.held is not None:
+            self._writer.touch(taking.host, taking.file.path, taking.cursor(done=True))
+            self.dirty = True
+        return bool(batch) or taking.held is not None
+
+    def _take(self, taking: _Taking, batch: list[tuple[bytes, int]], *, done: bool) -> None:
+        """Hand one batch to the store. Only with the last one is the file marked as seen."""
+        self.dirty = True
+        lines = []
+        for data, flags in batch:
+            line = parse_line(taking.parser, taking.file.framing, data, flags)
+            taking.pass_over(line, ended=not flags & LineFlag.PENDING)
+            lines.append(line)
+            self.report.bytes_parsed += len(data)
+        taken = self._writer.take(
+            taking.file,
+            taking.host,
+            lines,
+            taking.cursor(done=done),
+            taking.facts(),
+            parser=taking.adapter.version,
+            restart=taking.restart,
+        )
+        taking.restart = False
+        self._count(taking, lines, taken)
+        read = sum(len(data) + 1 for data, _ in batch)
+        self._done += read
+        self._moved(taking.file.path, read)
+
+    def _moved(self, path: str, size: int) -> None:
+        """Show how far we are, and commit now and then."""
+        self._progress(path, min(self._done, self._total), self._total)
+        self._uncommitted += size
+        if self._uncommitted >= COMMIT_BYTES:
+            self._writer.commit()
+            self._uncommitted = 0
+
+    def _count(self, taking: _Taking, lines: Sequence[Line], taken: Taken) -> None:
+        """Put each line under one heading; the pieces of a long one are one line, counted at its end."""
+        report = self.report
+        report.entries += taken.entries
+        for line, known in zip(lines, taken.known, strict=True):
+            flags = line.flags
+            if flags & LineFlag.CONTINUES:
+                taking.long = True
+                continue
+            report.lines += 1
+            taking.number += 1
+            if known:
+                report.duplicate += 1
+            elif flags & LineFlag.PENDING:
+                report.waiting += 1
+            elif flags & LineFlag.BAD:
+                self._note_bad(taking, line)
+            elif flags & LineFlag.BLANK:
+                report.blank += 1
+            else:
+                report.taken += 1
+                report.lenient += bool(flags & LineFlag.LENIENT)
+                if flags & LineFlag.UNKNOWN and line.parsed is not None:
+                    report.unknown_types[line.parsed.type] += 1
+            taking.long = False
+
+    def _note_bad(self, taking: _Taking, line: Line) -> None:
+        self.report.bad += 1
+        reason = f"longer than {PIECE_BYTES >> 20} MiB"
+        if not taking.long:
+            try:
+                decode(line.data)
+            except BadLine as error:
+                reason = str(error)
+        self.report.bad_reasons[reason] += 1
+        if len(self.report.bad_places) < _PLACES_MAX:
+            self.report.bad_places.append(f"{taking.file.path}:{taking.number}: {reason}")
+
+
+def parse_line(parser: Parser, framing: Framing, data: bytes, flags: int) -> Line:
+    """Decode and parse one line; a bad one is data, not an exception."""
+    if flags & LineFlag.BAD:
+        return Line(data, flags)
+    if framing == Framing.DOCUMENT:
+        return Line(data, flags, parser.document(data))
+    if not data.strip():
+        return Line(data, flags or LineFlag.BLANK)
+    try:
+        record, lenient = decode(data)
+    except BadLine:
+        return Line(data, flags or LineFlag.BAD)
+    if flags & LineFlag.PENDING:
+        # Without a newline only a value that marks its own end is known to be whole.
+        if data[-1:] not in (b"}", b"]", b'"'):
+            return Line(data, flags)
+        flags = 0
+    parsed = parser.parse(record)
+    flags |= LineFlag.LENIENT if lenient else 0
+    return Line(data, flags if parsed.known else flags | LineFlag.UNKNOWN, parsed)
+
+
+class _Taking:
+    """A source being read: where we are in it, and what its parser has seen."""
+
+    def __init__(
+        self, adapter: Adapter, file: SourceFile, host: str, held: Source | None, start: int, restart: bool
+    ) -> None:
+        self.adapter, self.file, self.host, self.held = adapter, file, host, held
+        self.restart = restart
+        self.parser: Parser = adapter.parser(file, held.cursor.state if held is not None else {})
+        self.offset = start
+        self.number = held.lines - held.cursor.waiting if held is not None else 0
+        self.long = False  # inside a line that comes in pieces
+        self.terminated = True
+        self.waiting = False
+        self.opened: BinaryIO | None = None
+        self.seen = Cursor()
+        if held is not None and start == held.cursor.offset:
+            self.terminated, self.waiting = held.cursor.terminated, held.cursor.waiting
+
+    def pass_over(self, line: Line, *, ended: bool) -> None:
+        """Move behind a line that was just read; `ended`: by a newline."""
+        self.waiting = bool(line.flags & LineFlag.PENDING)
+        piece = self.file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES
+        self.terminated = ended and self.file.framing == Framing.LINES
+        if not self.waiting:
+            self.offset += len(line.data) + (self.terminated and not piece)
+
+    def cursor(self, *, done: bool) -> Cursor:
+        """How far we are. A file not read to its end is not marked as seen, so it is looked at again."""
+        window = 0
+        if self.opened is not None and not self.file.compressed:
+            window = window_of(self.opened, self.offset)
+        seen = self.seen if done else Cursor(inode=self.seen.inode)
+        return replace(
+            seen,
+            offset=self.offset,
+            window=window,
+            terminated=self.terminated,
+            waiting=self.waiting,
+            state=self.parser.state(),
+        )
+
+    def facts(self) -> SessionFacts:
+        facts = self.parser.facts
+        return replace(
+            facts,
+            id=facts.id or self.file.session or PurePath(self.file.path).name.split(".")[0],
+            project=facts.project or project_of(facts.cwd),
+        )
+
+
+def window_of(opened: BinaryIO, offset: int) -> int:
+    """The hash of the last few kilobytes before an offset; never 0.
+
+    Whoever is reading the file goes on where they were.
+    """
+    at = opened.tell()
+    opened.seek(max(offset - _WINDOW_BYTES, 0))
+    data = opened.read(min(offset, _WINDOW_BYTES))
+    opened.seek(at)
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
+
+
+def _seen(opened: BinaryIO) -> Cursor:
+    now = os.fstat(opened.fileno())
+    return Cursor(size=now.st_size, mtime_ns=now.st_mtime_ns, ctime_ns=now.st_ctime_ns, inode=now.st_ino)
+
+
+def _whole(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:
+    """A document as one line, or as pieces of one when it is huge."""
+    carry = bytearray()
+    flags = 0
+    for piece in pieces:
+        carry += piece
+        if len(carry) >= PIECE_BYTES:
+            flags = int(LineFlag.BAD)
+            yield [(bytes(carry), LineFlag.BAD | LineFlag.CONTINUES)]
+            carry.clear()
+    if carry:
+        yield [(bytes(carry), flags)]
+
+
+class _Bytes:
+    """A run of chunks taken by length."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._rest, self._at = pieces, b"", 0
+
+    def take(self, size: int) -> bytes:
+        while len(self._rest) - self._at < size and (piece := next(self._pieces, b"")):
+            self._rest, self._at = self._rest[self._at :] + piece, 0
+        taken = self._rest[self._at : self._at + size]
+        self._at += len(taken)
+        return taken

@@ -1,0 +1,120 @@
+"""Deriving everything again from the stored lines, with the adapters of today.
+
+The source files are not needed. The same walk repairs a damaged store: handed a view that
+leaves out what cannot be read, it builds everything else anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+
+from recollect.agents.registry import ADAPTERS, Adapter, Parser, adapter_of
+from recollect.intake.ingest import Progress, parse_line
+from recollect.intake.reader import BadLine, decode
+from recollect.store.contract import View, Writer, carry_vectors
+from recollect.values.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
+from recollect.values.stored import Source, StoredLine
+
+_LINES_AT_ONCE = 4096
+_HEAD_LINES = 8
+
+
+@dataclass(slots=True)
+class ReparseReport:
+    """What deriving again gave."""
+
+    lines: int = 0
+    entries_before: int = 0
+    entries_after: int = 0
+    unknown_types: Counter[str] = field(default_factory=Counter)
+
+
+def reparse(old: View, writer: Writer, progress: Progress | None = None) -> ReparseReport:
+    """Fill an empty store from another one's lines."""
+    report = ReparseReport()
+    sessions = {(s.facts.agent, s.host, s.facts.id): s.facts for s in old.sessions()}
+    sources = old.sources()
+    seen: set[tuple[str, str]] = set()
+    for number, source in enumerate(sources):
+        if progress is not None:
+            progress(source.file.path, number, len(sources))
+        facts = sessions.get((source.file.agent, source.host, source.session))
+        restart = (source.host, source.file.path) in seen
+        seen.add((source.host, source.file.path))
+        blank = SessionFacts(source.file.agent, source.session)
+        _source(old, writer, source, facts or blank, _adapter(old, source), restart, report)
+    carry_vectors(old, writer)
+    writer.commit()
+    return report
+
+
+def _source(
+    old: View,
+    writer: Writer,
+    source: Source,
+    before: SessionFacts,
+    adapter: Adapter,
+    restart: bool,
+    report: ReparseReport,
+) -> None:
+    # A subagent's parent comes from its folder, which only its first reading saw.
+    parent = "" if source.file.role == Role.MAIN else before.parent
+    file = replace(source.file, agent=adapter.name, parent=parent)
+    parser = adapter.parser(file, {})
+    lines = _derived(parser, file, old.lines(source))
+    count = offset = 0
+    while True:
+        batch = list(itertools.islice(lines, _LINES_AT_ONCE))
+        count += len(batch)
+        offset += sum(_size(file, line) for line in batch)
+        known = parser.facts
+        stem = PurePath(file.path).stem
+        facts = replace(known, id=source.session or known.id or stem, project=known.project or before.project)
+        done = len(batch) < _LINES_AT_ONCE
+        # A half-written line comes last; said any sooner, it would cost the line before it.
+        waiting = source.cursor.waiting and done
+        cursor = replace(source.cursor, state=parser.state(), waiting=waiting)
+        if done and count < source.lines:
+            # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
+            cursor = Cursor(offset, terminated=file.framing == Framing.LINES, state=parser.state())
+        taken = writer.take(file, source.host, batch, cursor, facts, parser=adapter.version, restart=restart)
+        restart = False
+        report.lines += len(batch)
+        report.entries_after += taken.entries
+        for line in batch:
+            if line.flags & LineFlag.UNKNOWN and line.parsed is not None:
+                report.unknown_types[line.parsed.type] += 1
+        if done:
+            return
+
+
+def _adapter(old: View, source: Source) -> Adapter:
+    """By the agent's name; where a repair could not read that, by what the first lines look like."""
+    if source.file.agent:
+        return adapter_of(source.file.agent)
+    head = []
+    for line in itertools.islice(old.lines(source), _HEAD_LINES):
+        with contextlib.suppress(BadLine):
+            head.append(decode(line.data)[0])
+    path = PurePath(source.file.path)
+    return next((a for a in ADAPTERS if a.recognise(path, head) is not None), adapter_of(""))
+
+
+def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> Iterator[Line]:
+    long = False  # inside a line that was too long for one piece
+    for stored in lines:
+        piece = long or stored.flags & LineFlag.CONTINUES
+        long = bool(stored.flags & LineFlag.CONTINUES)
+        flags = stored.flags & (LineFlag.PENDING | LineFlag.CONTINUES) | (LineFlag.BAD if piece else 0)
+        yield parse_line(parser, file.framing, stored.data, flags)
+
+
+def _size(file: SourceFile, line: Line) -> int:
+    """How many bytes of its file a line stands for."""
+    cut = file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES
+    return 0 if line.flags & LineFlag.PENDING else len(line.data) + (not cut)

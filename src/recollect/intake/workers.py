@@ -1,0 +1,196 @@
+"""Large ingests: other processes parse and compress, the writer adopts what they made.
+
+A worker is this very module run as a program. It reads tasks from its standard input and
+ends when that closes, so none outlives the process that started it, however that ends; it
+opens no store and holds no lock. What a worker hands back is exactly what the same code
+makes in-process: it runs the same `Ingest`, on a writer that only collects.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from recollect.agents.registry import ADAPTERS
+from recollect.intake.discover import Found
+from recollect.intake.ingest import Ingest, Report
+from recollect.store.hdf5.pack import Parcel, ParcelWriter
+from recollect.values.errors import RecollectError
+from recollect.values.records import SourceFile
+
+if TYPE_CHECKING:
+    from recollect.store.hdf5.write import Hdf5Writer
+
+WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
+PARCEL_BYTES = 6 << 20
+FILE_BYTES_MAX = 24 << 20  # a larger file is streamed by the writer's own process
+
+_NEW_PROCESS_GROUP = 0x200  # of Windows
+
+_Task = tuple[str, list[tuple[str, SourceFile, int]]]  # host, (agent, file, size)
+
+
+def sweep(ingest: Ingest, writer: Hdf5Writer, host: str, found: Sequence[Found]) -> None:
+    """As `Ingest.sweep`, with workers where there is enough that is new to be worth them."""
+    ingest.plan(sum(each.size for each in found))
+    known = [writer.has_source(host, each.file.path) for each in found]
+    new = [each for each, is_known in zip(found, known, strict=True) if not is_known]
+    if sum(each.size for each in new if each.size <= FILE_BYTES_MAX) < WORTH_BYTES:
+        ingest.sweep(found)
+        return
+    ingest.sweep([each for each, is_known in zip(found, known, strict=True) if is_known])
+    groups = parcelled(new)
+    # In the order found: of two files with the same lines, the first one's session is charged for them.
+    with contextlib.closing(work(host, [group for group in groups if not _streamed(group)])) as results:
+        for group in groups:
+            if _streamed(group):
+                ingest.sweep(group)
+                continue
+            parcel, report = next(results)
+            if writer.adopt(parcel):
+                ingest.adopt(report, group[-1].file.path, sum(each.size for each in group))
+            else:
+                ingest.sweep(group)
+
+
+def parcelled(found: Sequence[Found]) -> list[list[Found]]:
+    """Files in order, grouped to parcels of a few megabytes; a file too large for a worker is alone."""
+    groups: list[list[Found]] = []
+    filled = 0
+    for each in found:
+        if not groups or filled + each.size > PARCEL_BYTES:
+            groups.append([])
+            filled = 0
+        groups[-1].append(each)
+        filled += each.size
+    return groups
+
+
+def _streamed(group: Sequence[Found]) -> bool:
+    return group[0].size > FILE_BYTES_MAX
+
+
+def work(host: str, groups: Sequence[Sequence[Found]]) -> Generator[tuple[Parcel, Report], None, None]:
+    """The groups' parcels, in the order of the groups. Closing the iterator ends the workers."""
+    pool = _Pool(max(2, min(os.cpu_count() or 1, 8)))
+    try:
+        sent = 0
+        for done in range(len(groups)):
+            while sent < len(groups) and sent < done + pool.size + 2:
+                task = [(f.adapter.name, f.file, f.size) for f in groups[sent]]
+                pool.send(sent, (host, task))
+                sent += 1
+            yield pool.result(done)
+    finally:
+        pool.close()
+
+
+class _Pool:
+    """A few worker processes, each served by a thread that only waits."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._tasks: queue.SimpleQueue[tuple[int, _Task] | None] = queue.SimpleQueue()
+        self._results: dict[int, tuple[Parcel, Report] | BaseException] = {}
+        self._ready = threading.Condition()
+        self._processes = [_start() for _ in range(size)]
+        self._threads = [
+            threading.Thread(target=self._serve, args=(process,), daemon=True) for process in self._processes
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, number: int, task: _Task) -> None:
+        self._tasks.put((number, task))
+
+    def result(self, number: int) -> tuple[Parcel, Report]:
+        with self._ready:
+            while number not in self._results:
+                self._ready.wait()
+            result = self._results.pop(number)
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def close(self) -> None:
+        for _ in self._threads:
+            self._tasks.put(None)
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        for thread in self._threads:
+            thread.join()
+        for process in self._processes:
+            for pipe in (process.stdin, process.stdout):
+                assert pipe is not None
+                with contextlib.suppress(BrokenPipeError):  # a task that a dead worker never read
+                    pipe.close()
+
+    def _serve(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while (item := self._tasks.get()) is not None:
+            number, task = item
+            result: tuple[Parcel, Report] | BaseException
+            try:
+                pickle.dump(task, process.stdin, protocol=5)
+                process.stdin.flush()
+                result = pickle.load(process.stdout)
+            except Exception as error:  # whatever it is, somebody waits for this result
+                result = RecollectError(
+                    f"a worker process ended early (exit {process.poll()})",
+                    hint="run the same command again; everything saved before is still there",
+                )
+                result.__cause__ = error
+            with self._ready:
+                self._results[number] = result
+                self._ready.notify_all()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    package = str(Path(__file__).resolve().parent.parent.parent)
+    program = (
+        f"import sys; sys.path.insert(0, {package!r}); from recollect.intake.workers import main; main()"
+    )
+    # Out of the terminal's group: Ctrl-C is for us to handle, and we end the workers.
+    posix = os.name == "posix"
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=1 << 20,
+        process_group=0 if posix else None,
+        creationflags=0 if posix else _NEW_PROCESS_GROUP,
+    )
+
+
+def main() -> None:
+    """Be a worker."""
+    import gc
+
+    # What a worker makes is freed by counting; looking for cycles in it costs a tenth of the time.
+    gc.disable()
+    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    while True:
+        try:
+            host, task = pickle.load(incoming)
+        except EOFError:
+            return
+        _answer(outgoing, host, task)
+
+
+def _answer(outgoing: BinaryIO, host: str, task: list[tuple[str, SourceFile, int]]) -> None:
+    adapters = {adapter.name: adapter for adapter in ADAPTERS}
+    writer = ParcelWriter()
+    ingest = Ingest(writer, host)
+    ingest.sweep([Found(adapters[agent], file, size) for agent, file, size in task])
+    pickle.dump((writer.parcel(), ingest.report), outgoing, protocol=5)
+    outgoing.flush()

@@ -1,0 +1,82 @@
+"""Which project a working folder belongs to: its git identity, not its path.
+
+Two clones, a worktree and a renamed folder of one repository are one project. Read from
+git's own files; no git is run, and a folder that is gone falls back to its name. A hook asks
+this at the start of a conversation, so there is no pathlib, no configparser and no `re` here.
+"""
+
+from __future__ import annotations
+
+import os
+
+from recollect.light.paths import remote_name
+
+_CONFIG_BYTES_MAX = 1 << 20
+_KNOWN_MAX = 4096
+_known: dict[str, str] = {}
+
+
+def project_of(cwd: str) -> str:
+    """`host/owner/name` of the origin remote, else the repository's or folder's name."""
+    if cwd not in _known:
+        if len(_known) >= _KNOWN_MAX:
+            _known.clear()
+        _known[cwd] = _project_of(cwd) if cwd else ""
+    return _known[cwd]
+
+
+def _project_of(cwd: str) -> str:
+    # Of another system's path, or part of one, nothing here can tell where it leads.
+    repository = _repository(cwd) if os.path.isabs(cwd) else ""
+    if not repository:
+        return cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return remote_name(_origin(repository)) or _folder_name(repository)
+
+
+def _repository(folder: str) -> str:
+    """The git folder that holds the configuration, also for a worktree or a submodule; "" for none."""
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        try:
+            if os.path.isdir(dot_git):
+                return dot_git
+            if os.path.isfile(dot_git):
+                target = _read(dot_git).removeprefix("gitdir:").strip()
+                git = os.path.realpath(os.path.join(folder, target))
+                common = os.path.join(git, "commondir")
+                if not os.path.isfile(common):
+                    return git
+                return os.path.realpath(os.path.join(git, _read(common).strip()))
+        except (OSError, ValueError):  # unreadable, not a path at all
+            return ""
+        above = os.path.dirname(folder)
+        if above == folder:
+            return ""
+        folder = above
+
+
+def _origin(repository: str) -> str:
+    """The address of the remote called origin, as git's configuration has it."""
+    try:
+        lines = _read(os.path.join(repository, "config")).splitlines()
+    except OSError:
+        return ""
+    inside = False
+    for line in map(str.strip, lines):
+        if line.startswith("["):
+            section, _, name = line[1:].partition("]")[0].partition('"')
+            inside = section.strip().lower() == "remote" and name.rstrip('" ') == "origin"
+        key, equals, value = line.partition("=")
+        if inside and equals and key.strip().lower() == "url":
+            return value.strip().strip('"')
+    return ""
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(_CONFIG_BYTES_MAX)
+
+
+def _folder_name(repository: str) -> str:
+    folder, name = os.path.split(repository)
+    return os.path.basename(folder) if name == ".git" else name.removesuffix(".git")

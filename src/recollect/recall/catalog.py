@@ -1,0 +1,295 @@
+"""The catalog: what a new conversation is told of a project's past, made from the store alone.
+
+    overview   how much there is, and since when
+    threads    what was worked on last, and how it ended
+    remarks    what the person wants, and what was decided (rules in `remarks`)
+    open       what was left undone
+    files      what was changed most
+    words      what was spoken of
+
+At most `budget_tokens` for the whole text, fence included; what does not fit goes in the order of `TRIM`.
+Every quotation carries the id of its entry. What tools gave back is never quoted: it is text of strangers,
+and this one reaches a model unasked. The surprise: times are dates, not ages, because a hook may show a
+catalog long after it was made.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from recollect.insight.last_talks import FAILED, STOPPED, UNANSWERED, Recent, Talk, recent
+from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
+from recollect.recall.fence import fenced
+from recollect.search.text.fields import CHANGING, files_of
+from recollect.store.contract import View
+from recollect.values.stored import StoredEntry
+from recollect.values.text import many, moment, one_line, short, tokens
+
+MORE = (
+    "More: search_memory and recall_context, or `recollect search WORDS`; "
+    "read_memory or `recollect show` for an [id]."
+)
+HEADINGS = {
+    "threads": "Recent threads:",
+    "remarks": "Said about how to work:",
+    "open": "Open ends:",
+    "files": "Changed most: ",
+    "words": "Spoken of: ",
+}
+PROMPTS_COUNTED = 12  # of a thread, for its words
+LINES_MAX = {"threads": 8, "remarks": 8, "open": 5, "files": 8, "words": 20}
+# First each loses its last lines down to so many, in this order; then each goes whole, in this order.
+TRIM = {"words": 8, "files": 4, "threads": 4, "remarks": 4, "open": 3}
+TITLE_CELLS, STATE_CELLS, REMARK_CELLS, OPEN_CELLS, PATH_CELLS = 64, 100, 120, 120, 60
+GIST_CHARS, TELLING_CHARS, ALIKE_CHARS = 50, 15, 40
+THREADS_OPEN = 5  # the newest: what was left undone before them was done since, or given up
+TITLE_CHARS, PROMPT_CHARS, WORDS_CHARS = 1000, 1000, 500  # of one text, that are looked at
+HALF_LIFE_MS = 14 * 86_400_000
+STATES = {
+    UNANSWERED: "the last prompt got no answer",
+    FAILED: "ended in an error",
+    STOPPED: "stopped half-way",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """`text` is what is shown to the model, fenced, or "" where nothing is known or nothing fits.
+
+    `sections` has its lines by section; `trimmed` names those that lost some to the budget.
+    """
+
+    text: str
+    project: str
+    tokens: int
+    as_of_ms: int
+    trimmed: tuple[str, ...] = ()
+    sections: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) -> Catalog:
+    """The catalog of the project of exactly this name."""
+    past = recent(view, project)
+    if not past.talks:
+        return Catalog("", project, 0, now_ms)
+    whole = {
+        "overview": _overview(past, now_ms),
+        "threads": _thread_lines(past.talks),
+        "remarks": _remark_lines(past.talks),
+        "open": _open_lines(past.talks),
+        "files": _files(past),
+        "words": _words(past),
+    }
+    sections = {name: tuple(lines[: LINES_MAX.get(name)]) for name, lines in whole.items()}
+    return _fitted(sections, project, budget_tokens, now_ms)
+
+
+# -- sections --------------------------------------------------------------------------------
+
+
+def _overview(past: Recent, now_ms: int) -> list[str]:
+    sessions = many(len(past.sessions), "session")
+    if past.subagents:
+        sessions += f" and {many(past.subagents, 'subagent')}"
+    days = past.days
+    when = f" on {many(len(days), 'day')}, {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    made = moment(now_ms, "%Y-%m-%d %H:%M")
+    return [
+        f"What is remembered of {one_line(past.project, TITLE_CELLS)}, as of {made}.",
+        f"{sessions}{when}; {', '.join(past.agents)}; {short(past.entries)} entries.",
+        MORE,
+    ]
+
+
+def _thread_lines(talks: Sequence[Talk]) -> list[str]:
+    """Each title once: a name carries over to a conversation that nothing else ties to the one before."""
+    titled: dict[str, list[Talk]] = {}
+    for talk in talks:
+        titled.setdefault(_title(talk), []).append(talk)
+    return [_thread_line(title, same) for title, same in titled.items()]
+
+
+def _thread_line(title: str, same: Sequence[Talk]) -> str:
+    newest, sessions = same[0], sum(len(talk.thread.sessions) for talk in same)
+    said = newest.last if newest.ended else _telling(newest.answers or (newest.last,))
+    state = STATES.get(newest.ended) or one_line(gist(said.entry.text, GIST_CHARS), STATE_CELLS) or "answered"
+    parts = f" ({sessions} sessions)" if sessions > 1 else ""
+    return f"- {_day(newest.thread.ended_ms)} {title}{parts}: {state}{_id(said)}"
+
+
+def _telling(said: Sequence[StoredEntry]) -> StoredEntry:
+    """The last thing said, or one shortly before it, if that was no more than a word or two."""
+    return next((each for each in reversed(said[-4:]) if len(each.entry.text) >= TELLING_CHARS), said[-1])
+
+
+def _title(talk: Talk) -> str:
+    """A thread's title as one would say it; one that begins with a plan is named by the plan."""
+    named = talk.thread.title or (talk.prompts[0].entry.text if talk.prompts else "")
+    title = bare(named[:TITLE_CHARS]).strip()
+    for boilerplate in _BOILERPLATE:
+        title = title.removeprefix(boilerplate).strip()
+    return one_line(title.partition(" ## ")[0], TITLE_CELLS) or "untitled"
+
+
+def _remark_lines(talks: Sequence[Talk]) -> list[str]:
+    """What the person wants and what was decided, mixed, each the newest first and once."""
+    wanted: list[tuple[StoredEntry, str]] = []
+    settled: list[tuple[StoredEntry, str]] = []
+    for talk in talks:
+        for prompt in talk.prompts:
+            wants, decides = remarks(prompt.entry.text)
+            wanted += [(prompt, each) for each in wants]
+            settled += [(prompt, each) for each in decides]
+        for answer in talk.answers:
+            settled += [(answer, each) for each in agreed(answer.entry.text)]
+    asked, decided = _remarks_of(wanted, "wants"), _remarks_of(settled, "decided")
+    return asked[:3] + decided[:2] + asked[3:6] + decided[2:]
+
+
+def _remarks_of(found: Sequence[tuple[StoredEntry, str]], label: str) -> list[str]:
+    ordered = sorted(found, key=lambda each: (-each[0].entry.time_ms, each[0].id))
+    once: dict[str, tuple[StoredEntry, str]] = {}
+    for stored, text in ordered:
+        once.setdefault(text[:ALIKE_CHARS].casefold().rstrip(".! "), (stored, text))
+    return [
+        f"- {_day(stored.entry.time_ms)} {label}: {one_line(text, REMARK_CELLS)}{_id(stored)}"
+        for stored, text in once.values()
+    ]
+
+
+def _open_lines(talks: Sequence[Talk]) -> list[str]:
+    return [line for talk in talks[:THREADS_OPEN] if (line := _open_line(talk))]
+
+
+def _open_line(talk: Talk) -> str:
+    """The one thing most worth picking up of a thread, "" if it seems done."""
+    day = _day(talk.thread.ended_ms)
+    if talk.ended and talk.prompts:
+        prompt = _telling(talk.prompts)
+        label = {UNANSWERED: "unanswered", FAILED: "failed", STOPPED: "unfinished"}[talk.ended]
+        return f"- {day} {label}: {one_line(bare(prompt.entry.text[:PROMPT_CHARS]), OPEN_CELLS)}{_id(prompt)}"
+    calls = (each.entry for each in talk.calls if each.session == talk.last.session)
+    tasks = open_tasks(calls, all_calls=talk.all_calls)
+    if tasks:
+        more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
+        return f"- {day} task: {one_line(tasks[0], OPEN_CELLS)}{more}{_id(talk.last)}"
+    left = left_open(talk.last.entry.text)
+    return f"- {day} left: {one_line(left, OPEN_CELLS)}{_id(talk.last)}" if left else ""
+
+
+def _files(past: Recent) -> list[str]:
+    """Files by how often they were changed; a change counts half for every fortnight since."""
+    folders = sorted({_slashed(each.facts.cwd) for each in past.sessions if each.facts.cwd}, key=len)
+    newest = max((session.facts.ended_ms for session in past.sessions), default=0)
+    weights: Counter[str] = Counter()
+    for talk in past.talks:
+        for call in talk.calls:
+            if call.entry.tool.lower() in CHANGING or "*** Begin Patch" in call.entry.text:
+                age_ms = max(newest - call.entry.time_ms, 0)
+                for path in filter(None, (_inside(name, folders) for name in files_of(call.entry))):
+                    weights[path] += 0.5 ** (age_ms / HALF_LIFE_MS)
+    ordered = sorted(weights, key=lambda path: (-weights[path], path))
+    return [_short_path(path) for path in ordered[: LINES_MAX["files"]]]
+
+
+def _inside(path: str, folders: Sequence[str]) -> str:
+    """A path as seen from the project's own folder, "" for one that lies elsewhere."""
+    for folder in folders:
+        if path.lower().startswith(folder.lower() + "/"):
+            return path[len(folder) + 1 :]
+    return "" if path.startswith(("/", "~", "..")) or path[1:2] == ":" else path.removeprefix("./")
+
+
+def _short_path(path: str) -> str:
+    """The end of a path tells files apart."""
+    line = one_line(path[-4 * PATH_CELLS :])
+    return line if len(line) <= PATH_CELLS else "…" + line[1 - PATH_CELLS :]
+
+
+def _slashed(folder: str) -> str:
+    return folder.replace("\\", "/").rstrip("/")
+
+
+def _words(past: Recent) -> list[str]:
+    """Words of titles and prompts, those first that many threads here use and titles elsewhere do not."""
+    elsewhere: Counter[str] = Counter()
+    for title in past.titles_elsewhere:
+        elsewhere.update(_terms(title))
+    threads: Counter[str] = Counter()
+    weights: Counter[str] = Counter()
+    for talk in past.talks:
+        texts = [_title(talk), *(spoken(prompt.entry.text) for prompt in talk.prompts[-PROMPTS_COUNTED:])]
+        counts = Counter(term for text in texts for term in _terms(text))
+        threads.update(list(counts))
+        weights.update({term: 1 + math.log(count) for term, count in counts.items()})
+    titles, own = 1 + len(past.titles_elsewhere), _terms(past.project.replace("/", " "))
+    rarity = {term: math.log(1 + titles / (1 + elsewhere[term])) for term in threads}
+    found = [term for term, count in threads.items() if count > 1 and term not in own]
+    return sorted(found, key=lambda term: (-weights[term] * rarity[term], term))[: LINES_MAX["words"]]
+
+
+def _terms(text: str) -> set[str]:
+    plain = _PLACE.sub(" ", text[:WORDS_CHARS])
+    return {word for each in _WORD.findall(plain) if (word := each.lower()) not in _COMMON}
+
+
+def _id(stored: StoredEntry) -> str:
+    return f" [{stored.id}]"
+
+
+def _day(time_ms: int) -> str:
+    return moment(time_ms, "%Y-%m-%d")
+
+
+# -- the budget ------------------------------------------------------------------------------
+
+
+def _fitted(sections: dict[str, tuple[str, ...]], project: str, budget: int, now_ms: int) -> Catalog:
+    """The text of as much as fits: a line less at a time, in the order of `TRIM`."""
+    kept, trimmed = dict(sections), list[str]()
+    for name, least in (*TRIM.items(), *dict.fromkeys(TRIM, 0).items()):
+        while len(kept[name]) > least and tokens(_text(kept, project)) > budget:
+            kept[name] = kept[name][:-1]
+            trimmed.append(name)
+    text = _text(kept, project)
+    if tokens(text) > budget:
+        return Catalog("", project, 0, now_ms, tuple(sections))
+    shown = {name: lines for name, lines in kept.items() if lines}
+    return Catalog(text, project, tokens(text), now_ms, tuple(dict.fromkeys(trimmed)), shown)
+
+
+def _text(sections: dict[str, tuple[str, ...]], project: str) -> str:
+    lines = list(sections["overview"])
+    for name, heading in HEADINGS.items():
+        if sections[name] and heading.endswith(":"):
+            lines += [heading, *sections[name]]
+        elif sections[name]:
+            lines.append(heading + ", ".join(sections[name]))
+    return fenced("\n".join(lines), kind="catalog", project=project)
+
+
+_BOILERPLATE = ("Implement the following plan:", "#", "Plan:")
+_PLACE = re.compile(r"\S*[/\\]\S*")  # a path, an address
+_WORD = re.compile(r"(?<![\w-])[^\W\d_\u3040-\U0003ffff](?:-|[^\W\u3040-\U0003ffff]){2,23}(?![\w-])")
+_COMMON = frozenset(
+    """
+    able about above actually add added adding after again all already also always and another any
+    anything are ask back because been before being below best better both but call can case change
+    changed changes check code commit context could create current currently did different does doesn
+    doing don done down each else error even every everything file files find first fix following for
+    from full get give given going good got great had has have help here how implement inside instead
+    into isn issue its just keep kind know last let lets like line lines list little look looking looks
+    make many maybe mean message might more most move much must name need needs never new next not
+    nothing now off okay old once one only onto open option other our out output over part plan please
+    problem project push put read really remove rename result right run running same say see seems set
+    should show shows simple since some something sounds start still such sure take tell test tests than
+    thanks that the their them then there these they thing things think thinking this those thought
+    thoughts three through time too tried try two under until update use used user using version very
+    want was way well were what when where whether which while who why will with without won work
+    working works would write wrong yes yet you your
+    """.split()  # noqa: SIM905 - a list of these would fill the page
+)

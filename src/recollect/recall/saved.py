@@ -1,0 +1,364 @@
+"""Threads that a person keeps: an assembly under a name, to be opened, edited and exported again.
+
+A thread is lines in the store, and only ever appended to: what was saved, then every edit; the state is
+what they come to. It holds ids, not texts, so what is told is always what the store has. The surprise:
+a piece keeps the number it was saved with, whatever is moved or dropped, so that two people who look
+at the same list mean the same piece.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from recollect.agents.fields import dict_of
+from recollect.agents.registry import adapter_of
+from recollect.agents.saved import (
+    AGENT,
+    DELETE,
+    EDIT,
+    RENAME,
+    THREAD,
+    Curated,
+    Edit,
+    SavedPiece,
+    curated_file,
+    edit_of,
+    thread_of,
+)
+from recollect.intake.ingest import parse_line
+from recollect.intake.reader import BadLine, decode
+from recollect.recall.assemble.compose import NAME_CHARS, separator
+from recollect.recall.assemble.compose import compose as compose_assembly
+from recollect.recall.assemble.pieces import Assembly, Facet, Piece, Plan, Share, Window
+from recollect.recall.assemble.weigh import ENTRY_TOKENS, told, weight
+from recollect.search.run import Fresh
+from recollect.values.errors import NotFound, RecollectError, UsageError
+from recollect.values.records import Cursor, Framing, Kind, SourceFile
+from recollect.values.text import ascii_json, cells, many, one_line, printable, tokens
+
+if TYPE_CHECKING:
+    from recollect.store.contract import View, Writer
+    from recollect.values.conversation import Conversation
+    from recollect.values.stored import Source, StoredEntry
+
+DROP, PIN, UNPIN, MOVE = "drop", "pin", "unpin", "move"
+OPERATIONS = (DROP, PIN, UNPIN, MOVE, RENAME, DELETE)
+NAME_CELLS_MAX = 100
+SAYS_CELLS = 200
+
+__all__ = [
+    "OPERATIONS",
+    "Curated",
+    "Edit",
+    "Opened",
+    "SavedPiece",
+    "applied",
+    "checked_name",
+    "compose",
+    "edit",
+    "find",
+    "opened",
+    "replay",
+    "save",
+    "saved",
+]
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def saved(view: View) -> list[Curated]:
+    """Every thread that is kept, the last one edited first."""
+    found = [thread for _, thread in _kept(view)]
+    return sorted(found, key=lambda thread: (-thread.edited_ms, thread.id))
+
+
+def find(view: View, name: str) -> Curated:
+    """The thread of this name, or whose id starts so."""
+    return _find(view, name)[1]
+
+
+def replay(lines: Iterable[bytes]) -> Curated | None:
+    """What a thread's lines come to; None for one that was deleted, or never was.
+
+    A line that says nothing, or that cannot be done, changes nothing.
+    """
+    thread: Curated | None = None
+    for record in _records(lines):
+        kind = record.get("type")
+        if kind == THREAD and thread is None:
+            thread = thread_of(record)
+        elif kind == EDIT and thread is not None:
+            edit, time_ms = edit_of(record)
+            if edit.op == DELETE:
+                return None
+            with contextlib.suppress(RecollectError):
+                thread = replace(applied(thread, edit), edited_ms=max(time_ms, thread.edited_ms))
+    return thread
+
+
+def applied(thread: Curated, edit: Edit) -> Curated:
+    """A thread after an edit, which leaves a deleted one as it was; an error for one that cannot be."""
+    if edit.op == RENAME:
+        return replace(thread, name=checked_name(edit.name))
+    if edit.op == DELETE:
+        return thread
+    pieces = list(thread.pieces)
+    at = next((n for n, piece in enumerate(pieces) if piece.number == edit.piece), -1)
+    if at < 0:
+        raise NotFound(f"{thread.name!r} has no piece {edit.piece}", hint="`recollect saved show` lists them")
+    piece = pieces.pop(at)
+    if edit.op in (PIN, UNPIN):
+        pieces.insert(at, replace(piece, pinned=edit.op == PIN))
+    elif edit.op == MOVE and 1 <= edit.to <= len(thread.pieces):
+        pieces.insert(edit.to - 1, piece)
+    elif edit.op == MOVE:
+        raise UsageError(f"{thread.name!r} has the places 1 to {len(thread.pieces)}, not {edit.to}")
+    elif edit.op != DROP:
+        raise UsageError(f"there is no edit {edit.op!r}", hint="edits: " + ", ".join(OPERATIONS))
+    elif piece.pinned:
+        raise UsageError(f"piece {piece.number} is pinned", hint="unpin it first")
+    return replace(thread, pieces=tuple(pieces))
+
+
+def checked_name(name: str) -> str:
+    """A name that can be typed and printed; it is never part of a path."""
+    name = name.strip()
+    if not name or cells(name) > NAME_CELLS_MAX or not name.isprintable() or printable(name) != name:
+        raise UsageError(
+            "a name is one line of printable characters", hint=f"at most {NAME_CELLS_MAX} of them"
+        )
+    return name
+
+
+# -- opening --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A piece with what the store has of it: None, and `gone` entries, where that is nothing.
+
+    `says` is how it begins.
+    """
+
+    saved: SavedPiece
+    piece: Piece | None
+    gone: int
+    says: str
+
+
+def opened(view: View, thread: Curated) -> list[Opened]:
+    """A thread's pieces, in order."""
+    return [_opened(view, piece) for piece in thread.pieces]
+
+
+def compose(view: View, thread: Curated, *, budget_tokens: int = 0) -> tuple[Assembly, Conversation]:
+    """A thread as an assembly and as one conversation, within the budget it was made for, or another one.
+
+    Pieces that are pinned stay, the others by what they are worth.
+    """
+    budget = budget_tokens or thread.budget_tokens
+    found = opened(view, thread)
+    there = [each for each in found if each.piece is not None]
+    if not there:
+        raise NotFound(f"nothing of {thread.name!r} is left", hint="assemble it anew")
+    kept = _fitting(there, budget)
+    if not kept:
+        raise UsageError(f"no piece of it fits {budget:,} tokens", hint="give a larger --budget-tokens")
+    gone = sum(each.gone for each in found)
+    notes = (
+        f"{many(gone, 'entry', 'entries')} of it are no longer in the memory" if gone else "",
+        f"{many(len(there) - len(kept), 'piece')} did not fit the budget" if len(kept) < len(there) else "",
+    )
+    assembly = _assembly(view, thread, kept, budget, tuple(filter(None, notes)))
+    pinned = [each.piece for each in kept if each.piece is not None and each.saved.pinned]
+    made = compose_assembly(view, assembly, pinned=pinned)
+    left_out = made.left_out + Counter({"entry that is no longer stored": gone})
+    return assembly, replace(made, title=one_line(thread.name, NAME_CHARS), left_out=left_out)
+
+
+def _opened(view: View, saved: SavedPiece) -> Opened:
+    entries = [entry for id_ in saved.ids if (entry := _entry(view, id_)) is not None]
+    gone = len(saved.ids) - len(entries)
+    if not entries:
+        return Opened(saved, None, gone, "")
+    windows = {
+        each.row: (min(start, len(each.entry.text)), min(stop, len(each.entry.text)))
+        for each in entries
+        for id_, (start, stop) in saved.cuts
+        if id_ == each.id
+    }
+    piece = Piece(
+        session=view.session_rows()[entries[0].session_row],
+        session_row=entries[0].session_row,
+        time_ms=next((each.entry.time_ms for each in entries if each.entry.time_ms), 0),
+        rows=tuple(each.row for each in entries),
+        ids=tuple(each.id for each in entries),
+        hits=(),
+        tokens=sum(_weight(each, windows.get(each.row)) for each in entries),
+        score=saved.score,
+        facet=0,
+        why=("pinned" if saved.pinned else "saved",),
+        cuts=tuple(windows.items()),
+    )
+    first = next((each for each in entries if each.entry.kind == Kind.PROMPT), entries[0])
+    return Opened(saved, piece, gone, one_line(first.entry.text, SAYS_CELLS))
+
+
+def _entry(view: View, id_: str) -> StoredEntry | None:
+    try:
+        found = view.find_entry(id_)
+    except NotFound:
+        return None
+    return found if found.id == id_ else None  # it is asked for by its beginning
+
+
+def _weight(stored: StoredEntry, window: Window | None) -> int:
+    entry = stored.entry
+    return weight(entry.kind, entry.tool, told(entry.text, window))
+
+
+def _fitting(found: list[Opened], budget_tokens: int) -> list[Opened]:
+    """What is pinned and, the best first, what there is room for; in order."""
+    numbers = {each.saved.number for each in found if each.saved.pinned}
+    for each in sorted(found, key=lambda each: (-each.saved.score, each.saved.number)):
+        more = numbers | {each.saved.number}
+        if _tokens(_pieces(_of(found, more))) <= budget_tokens:
+            numbers = more
+    return _of(found, numbers)
+
+
+def _of(found: Iterable[Opened], numbers: set[int]) -> list[Opened]:
+    return [each for each in found if each.saved.number in numbers]
+
+
+def _pieces(found: Iterable[Opened]) -> tuple[Piece, ...]:
+    return tuple(each.piece for each in found if each.piece is not None)
+
+
+def _tokens(pieces: tuple[Piece, ...]) -> int:
+    """What pieces take, with a line over each run of one session."""
+    starts = [
+        p
+        for before, p in zip((None, *pieces), pieces, strict=False)
+        if before is None or before.session_row != p.session_row
+    ]
+    lines = sum(ENTRY_TOKENS + tokens(separator(piece.session, piece.time_ms)) for piece in starts)
+    return lines + sum(piece.tokens for piece in pieces)
+
+
+def _assembly(
+    view: View, thread: Curated, kept: list[Opened], budget_tokens: int, notes: tuple[str, ...]
+) -> Assembly:
+    """The same as what `assemble` makes, without a search."""
+    pieces, entries = _pieces(kept), view.info().entries
+    spent = _tokens(pieces)
+    return Assembly(
+        thread.description,
+        budget_tokens,
+        Plan(thread.description, (Facet(thread.description, ()),)),
+        (),
+        (Share(thread.description, budget_tokens, spent, len(pieces)),),
+        pieces,
+        spent,
+        len(thread.pieces),
+        Fresh(entries, entries, entries),
+        notes,
+    )
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def save(writer: Writer, host: str, assembly: Assembly, name: str, *, now_ms: int) -> Curated:
+    """Keep an assembly under a name that no other thread has; the caller commits."""
+    name = checked_name(name)
+    if not assembly.pieces:
+        raise NotFound("nothing was found, so there is nothing to save", hint="use other words")
+    _refuse_taken(writer.view(), name)
+    id_ = str(uuid.uuid4())
+    newest = max(assembly.pieces, key=lambda piece: (piece.time_ms, piece.rows)).session.facts
+    record = {
+        "type": THREAD,
+        "id": id_,
+        "name": name,
+        "description": assembly.description,
+        "budget_tokens": assembly.budget_tokens,
+        "created_ms": now_ms,
+        "project": newest.project,
+        "pieces": list(_piece_records(assembly)),
+    }
+    _append(writer, curated_file(id_), host, record)
+    made = thread_of(record)
+    assert made is not None
+    return made
+
+
+def edit(writer: Writer, name: str, change: Edit, *, now_ms: int) -> Curated:
+    """Change a thread; returns it as it is then, a deleted one as it was. The caller commits.
+
+    The writer is the only one there is, so what is checked here holds when it is replayed.
+    """
+    source, thread = _find(writer.view(), name)
+    changed = applied(thread, change)
+    if changed.name != thread.name:
+        _refuse_taken(writer.view(), changed.name)
+    told = {"piece": change.piece, "to": change.to, "name": changed.name if change.op == RENAME else ""}
+    record = {"type": EDIT, "time_ms": now_ms, "op": change.op, **{k: v for k, v in told.items() if v}}
+    _append(writer, source.file, source.host, record)
+    return replace(changed, edited_ms=max(now_ms, thread.edited_ms))
+
+
+def _append(writer: Writer, file: SourceFile, host: str, record: dict[str, Any]) -> None:
+    held, adapter = writer.source(host, file.path), adapter_of(AGENT)
+    parser = adapter.parser(file, held.cursor.state if held is not None else {})
+    data = ascii_json(record).encode("ascii")
+    line = parse_line(parser, Framing.LINES, data, 0)
+    offset = (held.cursor.offset if held is not None else 0) + len(data) + 1
+    cursor = Cursor(offset, state=parser.state())
+    writer.take(file, host, [line], cursor, parser.facts, parser=adapter.version)
+
+
+def _piece_records(assembly: Assembly) -> Iterator[dict[str, Any]]:
+    for piece in assembly.pieces:
+        ids = dict(zip(piece.rows, piece.ids, strict=True))
+        cuts = {ids[row]: list(window) for row, window in piece.cuts}
+        yield {"ids": list(piece.ids), "cuts": cuts, "tokens": piece.tokens, "score": piece.score}
+
+
+def _refuse_taken(view: View, name: str) -> None:
+    if any(thread.name == name for _, thread in _kept(view)):
+        raise UsageError(f"there is a saved thread {name!r} already", hint="take another name")
+
+
+# -- lines ----------------------------------------------------------------------------------------
+
+
+def _kept(view: View) -> Iterator[tuple[Source, Curated]]:
+    for source in view.sources():
+        if source.file.agent == AGENT and not source.superseded:
+            thread = replay(line.data for line in view.lines(source))
+            if thread is not None:
+                yield source, thread
+
+
+def _find(view: View, name: str) -> tuple[Source, Curated]:
+    kept = list(_kept(view))
+    found = [each for each in kept if each[1].name == name]
+    found = found or [each for each in kept if name and each[1].id.startswith(name)]
+    if len(found) != 1:
+        several = f"{len(found)} saved threads are called {name!r}"
+        none = f"there is no saved thread {name!r}"
+        raise NotFound(several if found else none, hint="`recollect saved` lists them, with ids")
+    return found[0]
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        with contextlib.suppress(BadLine):
+            yield dict_of(decode(line)[0])

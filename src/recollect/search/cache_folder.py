@@ -1,0 +1,125 @@
+"""Where the indexes of one store live, and which of them still fit it.
+
+Everything here may be deleted at any moment and is built again. An index keeps its data in a
+folder of its own whose name is never used twice (`text-5f0c…`), and a small *stamp* beside it
+says which one counts and what it was built from. So a process that still works in a deleted
+or replaced folder can spoil nothing: its writes fail, or land where nobody looks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from recollect.light import locks
+
+Bound = Mapping[str, str | int]  # what an index is built from: its format, the store's id and epoch, a model
+
+
+def store_folder(cache: Path, store_id: str) -> Path:
+    """The cache folder of one store, for its owner alone; made if it is not there."""
+    folder = cache / store_id
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    return folder
+
+
+class Place:
+    """One index of one store: its stamp, its data folder, its lock."""
+
+    def __init__(self, folder: Path, name: str, bound: Bound) -> None:
+        self._folder = folder
+        self._name = name
+        self._bound = dict(bound)
+
+    def current(self) -> Path | None:
+        """The data folder that fits what this index is bound to; None when there is none."""
+        stamp = read_stamp(self._stamp)
+        if {key: stamp.get(key) for key in self._bound} != self._bound:
+            return None
+        data = self._folder / str(stamp.get("data", ""))
+        ours = data.parent == self._folder and data.name.startswith(self._name + "-")
+        return data if ours and data.is_dir() else None
+
+    def begin(self) -> Path:
+        """A new, empty data folder that counts from now on; what was there before is removed.
+
+        Only for the holder of the lock.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        data = self._folder / f"{self._name}-{secrets.token_hex(8)}"
+        data.mkdir(mode=0o700)
+        write_stamp(self._stamp, {**self._bound, "data": data.name})
+        for other in self._folder.glob(self._name + "-*"):
+            if other != data:
+                shutil.rmtree(other, ignore_errors=True)
+        for left in self._folder.glob(self._name + ".stamp.*"):  # by a process that was killed
+            left.unlink(missing_ok=True)
+        return data
+
+    def discard(self, data: Path) -> None:
+        """Let a data folder that turned out damaged count no more, unless somebody is at work on it."""
+        with contextlib.suppress(OSError), self.lock() as held:
+            if held and self.current() == data:
+                self._stamp.unlink(missing_ok=True)
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[bool]:
+        """Whether this process may change the index, until the end of the block or its own.
+
+        Never waited for: False when another process has it, or where nothing can be written.
+        """
+        with contextlib.ExitStack() as stack:
+            try:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                fd = os.open(self._folder / (self._name + ".lock"), os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+                stack.callback(os.close, fd)
+                held = locks.acquire(fd, locks.WRITER)
+            except OSError:
+                held = False
+            yield held
+
+    @property
+    def _stamp(self) -> Path:
+        return self._folder / (self._name + ".stamp")
+
+
+def read_stamp(path: Path) -> dict[str, str | int]:
+    """What a stamp says; nothing for one that is missing or not as it was written."""
+    try:
+        check, _, text = path.read_bytes().partition(b" ")
+        return dict(json.loads(text)) if int(check, 16) == zlib.crc32(text) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def write_stamp(path: Path, stamp: Bound) -> None:
+    """Put a stamp in place: a reader sees the old one or the new one, never half of it."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            text = json.dumps(dict(stamp)).encode("ascii")
+            file.write(b"%08x %s" % (zlib.crc32(text), text))
+        os.replace(fresh, path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def make_private(folder: Path) -> None:
+    """Take every file in a folder from all but its owner; for files that a library made."""
+    with contextlib.suppress(OSError), os.scandir(folder) as files:
+        for file in files:
+            with contextlib.suppress(OSError):
+                if file.stat().st_mode & 0o077:
+                    os.chmod(file.path, 0o600)
+
+
+_BINARY = getattr(os, "O_BINARY", 0)

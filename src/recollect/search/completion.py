@@ -1,0 +1,67 @@
+"""The values a query's field can have in one store: what completion offers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from recollect.agents.saved import is_conversation
+from recollect.search.query import FIELDS, FLAG_FIELDS
+from recollect.search.session_filters import Sessions
+from recollect.search.text.fields import path_term
+from recollect.search.text.index import TextIndex
+from recollect.search.text.match import ROLES
+from recollect.values.errors import UsageError
+from recollect.values.records import Kind
+from recollect.values.stored import Session
+
+_OF_SESSIONS: dict[str, Callable[[Session], str]] = {
+    "agent": lambda session: session.facts.agent,
+    "branch": lambda session: session.facts.branch,
+    "host": lambda session: session.host,
+    "project": lambda session: session.facts.project,
+    "session": lambda session: session.facts.id,
+    "thread": lambda session: session.facts.slug,
+}
+_OF_TERMS = {"tool": "tool", "model": "model", "file": "file", "dir": "dir", "tag": "type"}
+_FIXED = {
+    "kind": [kind.name.lower() for kind in Kind],
+    "role": list(ROLES),
+    **{field: list(values) for field, values in FLAG_FIELDS.items()},
+    "last": ["24h", "7d", "30d", "6m", "1y"],
+    "on": ["today", "yesterday"],
+    "after": ["yesterday"],
+    "before": ["today", "yesterday"],
+    "time": [">yesterday"],
+}
+
+
+def values(text: TextIndex, sessions: Sessions, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
+    """Values that begin so, with how many entries have each; the most frequent first."""
+    if field in _OF_SESSIONS:
+        found = _counted(sessions, field, prefix.lower())
+    elif field in _OF_TERMS:
+        return _terms(text, field, prefix, limit)
+    elif field in _FIXED:
+        found = Counter({value: 0 for value in _FIXED[field] if value.startswith(prefix)})
+    else:
+        raise UsageError(f"there is no field {field!r}", hint="fields: " + ", ".join(sorted(FIELDS)))
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    return ranked[:limit]
+
+
+def _counted(sessions: Sessions, field: str, prefix: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for session in sessions:
+        value = _OF_SESSIONS[field](session)
+        if value and value.lower().startswith(prefix) and is_conversation(session.facts.agent):
+            found[value] += session.entries
+    return found
+
+
+def _terms(text: TextIndex, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
+    if field == "tag":
+        prefix = prefix.lower().removeprefix("raw:")
+        return [(f"raw:{term}", count) for term, count in text.terms("type", prefix, limit)]
+    begun = path_term(prefix) if field in ("file", "dir") else prefix.lower()
+    return text.terms(_OF_TERMS[field], begun, limit)

@@ -1,0 +1,175 @@
+"""The indexes of one store: opened when needed, brought up to date before they are asked.
+
+A search spends a bounded time on catching up and then answers with what there is; `catch_up`
+without a limit is what an ingest ends with. Nothing here is needed to keep what is stored:
+without the cache folder everything is built again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.search.cache_folder import store_folder
+from recollect.search.candidates import Passing
+from recollect.search.run import Fresh, Request, Results, Search
+from recollect.search.session_filters import Sessions
+from recollect.search.text.index import TextIndex
+from recollect.store.contract import Store, View
+from recollect.values.errors import UsageError
+from recollect.values.stored import StoreInfo
+
+if TYPE_CHECKING:
+    from recollect.search.embed.contract import Embedder
+    from recollect.search.vectors.index import VectorIndex
+
+ROUND_SECONDS = 30.0  # of indexing on one view of the store: others want to put their commits in place
+CATCH_UP_SECONDS = 0.5  # that a search spends on what is new, for each index
+
+Progress = Callable[[str, int, int], None]  # which index, entries done, entries in all
+
+
+class Indexes:
+    """What makes one store searchable."""
+
+    def __init__(
+        self, store: Store, cache: Path, embedder: Callable[[str], Embedder], default: str = "static"
+    ) -> None:
+        self._store, self._cache = store, cache
+        self._embedder, self._default = embedder, default
+        self._text: tuple[str, int, TextIndex] | None = None
+        self._vectors: tuple[str, int, VectorIndex] | None = None
+        self._sessions: tuple[View, Sessions] | None = None
+        self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
+
+    def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
+        """The answer to a request, after a moment's catching up."""
+        reranker = self._embedder("minilm") if request.rerank else None
+        meaning = request.mode != "text"
+        with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
+            results = search.run(request)
+            if search.text.rows >= results.fresh.text:
+                return results
+        # A damaged index counts as absent from the moment it fails, which may be in the midst of a search.
+        self._passing = None
+        with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
+            return search.run(request)
+
+    @contextlib.contextmanager
+    def asking(
+        self,
+        meaning: bool,
+        *,
+        waiting: int = 0,
+        seconds: float = CATCH_UP_SECONDS,
+        reranker: Embedder | None = None,
+    ) -> Iterator[Search]:
+        """The present state, ready to be asked as often as one likes, by `meaning` too."""
+        self.catch_up(seconds=seconds, vectors=meaning)
+        with self._store.view() as view:
+            info = view.info()
+            vectors = self._vector_index(info) if meaning else None
+            text, sessions = self._text_index(info), self._session_table(view)
+            passing, fresh = self._filters_known(text, info), self._fresh(info, waiting)
+            yield Search(view, text, sessions, vectors, reranker, passing=passing, fresh=fresh)
+
+    def catch_up(
+        self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
+    ) -> None:
+        """Index what is new: all of it, or as much as can be done in some seconds."""
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        while True:
+            with self._store.view() as view:
+                info = view.info()
+                text = self._text_index(info)
+                text.reload()
+                before = text.rows
+                if before < info.entries:
+                    until = min(deadline, time.monotonic() + ROUND_SECONDS)
+                    text.catch_up(view, deadline=until, progress=_named(progress, "text"))
+            if text.rows >= info.entries or text.rows == before or time.monotonic() >= deadline:
+                break
+        if vectors:
+            index = self._vector_index(info)
+            if index.rows < info.entries:
+                index.catch_up(
+                    self._store.view,
+                    self._store.writer,
+                    deadline=_deadline(seconds),
+                    progress=_named(progress, "vectors"),
+                )
+
+    def fresh(self, waiting: int = 0) -> Fresh:
+        """How far the indexes reach, without changing them."""
+        with self._store.view() as view:
+            info = view.info()
+        self._vector_index(info)
+        return self._fresh(info, waiting)
+
+    def drop(self) -> None:
+        """Delete the cache of this store; the next search starts afresh."""
+        import shutil
+
+        with self._store.view() as view:
+            folder = self._folder(view.info())
+        self._text = self._vectors = self._passing = None
+        shutil.rmtree(folder, ignore_errors=True)
+
+    # -- opened once, and again when the store was rewritten ---------------------------------
+
+    def _text_index(self, info: StoreInfo) -> TextIndex:
+        if self._text is None or self._text[:2] != (info.id, info.epoch):
+            index = TextIndex.open(self._folder(info), info.id, info.epoch)
+            self._text = info.id, info.epoch, index
+        return self._text[2]
+
+    def _vector_index(self, info: StoreInfo) -> VectorIndex:
+        if self._vectors is None or self._vectors[:2] != (info.id, info.epoch):
+            from recollect.search.vectors.index import VectorIndex
+
+            index = VectorIndex.open(self._folder(info), info.id, info.epoch, self._embedder(self._default))
+            self._vectors = info.id, info.epoch, index
+        return self._vectors[2]
+
+    def _folder(self, info: StoreInfo) -> Path:
+        try:
+            return store_folder(self._cache, info.id)
+        except OSError as error:
+            raise UsageError(
+                f"{self._cache}: cannot hold the indexes: {error.strerror}",
+                hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
+            ) from error
+
+    def _session_table(self, view: View) -> Sessions:
+        if self._sessions is None or self._sessions[0] is not view:
+            self._sessions = view, Sessions(view.session_rows())
+        return self._sessions[1]
+
+    def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:
+        state = (info.id, info.epoch, info.generation, text.rows)
+        if self._passing is None or self._passing[0] != state:
+            self._passing = state, Passing(text, info.entries)
+        return self._passing[1]
+
+    def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
+        text = min(self._text_index(info).rows, info.entries)
+        if self._vectors is None:
+            return Fresh(info.entries, text, 0, waiting)
+        vectors = self._vectors[2]
+        return Fresh(info.entries, text, min(vectors.rows, info.entries), waiting, vectors.stopped)
+
+
+def _deadline(seconds: float | None) -> float | None:
+    return None if seconds is None else time.monotonic() + seconds
+
+
+def _named(progress: Progress | None, name: str) -> Callable[[int, int], None]:
+    def told(done: int, total: int) -> None:
+        if progress is not None:
+            progress(name, done, total)
+
+    return told

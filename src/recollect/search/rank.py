@@ -1,0 +1,266 @@
+"""From candidates with scores to an order: pure functions over arrays, no I/O, no clock.
+
+Two signals say how well an entry fits: `text` (BM25 of the question's words) and `dense` (cosine of
+meaning). Both are brought to one scale by bounds that do not depend on what else was found: text by
+what an entry would score that holds every word (`text_max`), dense by the cosine of things that have
+nothing to do with each other (`dense_floor`). So a question whose words are hardly found is decided
+by meaning, and an entry scores the same among a hundred entries and among a million. The sum is
+lifted by what stands next to the entry and by the best of its session, then weighed by kind, time
+and the options.
+
+Surprising: a candidate's neighbours count only if they are candidates too. `neighbours` says which
+rows to add before `rank` is called; they may then be hits themselves.
+
+The numbers were tuned together, on halves of public sets: docs/decisions/015-fusion.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.values.records import Kind
+
+FUSIONS = ("minmax", "rrf")
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Numbers = NDArray[Any]  # of whatever kind an index gives
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What counts how much. All of it is smooth: a fifth more or less of any one is within the noise."""
+
+    dense: float = 0.45  # share of meaning where words separate the hits as well as they usually do
+    dense_by_ties: float = 0.5  # more where the ten best by words score alike, less where one stands out
+    ties_usual: float = 0.4  # score of the tenth by words over that of the first
+    dense_min: float = 0.2
+    dense_max: float = 0.6  # words that are all there must not be outvoted: an exact match stays first
+    text_beside: float = 0.4  # of the better neighbour's text: the answer often stands beside the words
+    dense_beside: float = 0.2
+    short_chars: float = 1200.0  # an entry of this length leans on its neighbours half as much as a tiny one
+    session: float = 0.6  # of the mean of the session's best three: where there is more, it is about that
+    exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
+    time: float = 0.5  # told within the time the question names
+    project: float = 0.3  # option: of the project one works in
+
+
+# A person's own words are the best key to a conversation, and tool output is mostly bulk.
+# Measured for prompt and answer alone; the others by judgement.
+KINDS = {
+    Kind.PROMPT: 1.0,
+    Kind.ANSWER: 0.95,
+    Kind.SUMMARY: 0.95,
+    Kind.THOUGHT: 0.9,
+    Kind.CALL: 0.9,
+    Kind.RESULT: 0.9,
+    Kind.IMAGE: 0.8,
+    Kind.CONTEXT: 0.7,
+    Kind.EVENT: 0.7,
+    Kind.UNKNOWN: 0.7,
+}
+
+BM25_MAX = 2.2  # k1 + 1 of the text index: what a word's rarity is multiplied by at most
+DENSE_FLOOR = 0.2  # cosine of a question and a random entry, with the default embedder
+TIES = 10  # hits by words that are compared to see whether words tell them apart
+RRF_K = 60.0
+SESSION_BEST = 3
+NEIGHBOURS_OF = 16  # of the best of each side: beyond, a neighbour changes nothing on a first page
+REACH = 2  # rows: between two entries of a conversation there may be one that is not searched
+RECENCY_PER_DAY = 0.007
+EARLY_MS = 86_400_000.0  # before the window: a day, for time zones and plans
+LATE_MS_MIN = 7 * EARLY_MS  # after it: things are told later, the longer ago the vaguer
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Entries to choose from, as columns. Rows are distinct, in any order.
+
+    `text` is 0 where no word matches, `dense` NaN where there is no vector. `chars`, the length of the texts,
+    and `exact`, 1 for an entry that holds the whole question as it is written, may be left out.
+    """
+
+    rows: Numbers
+    sessions: Numbers
+    kinds: Numbers
+    times: Numbers
+    text: Numbers
+    dense: Numbers
+    chars: Numbers = field(default_factory=lambda: np.zeros(0))
+    exact: Numbers = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is asked, beside the candidates.
+
+    `text_max` is `BM25_MAX` times the sum of the rarities (idf) of the question's words; 0 takes the best
+    candidate's score in its place. `window` is from and to in milliseconds (see `when`).
+    """
+
+    mode: str = "hybrid"
+    fusion: str = "minmax"
+    text_max: float = 0.0
+    dense_floor: float = DENSE_FLOOR
+    window: tuple[int, int] | None = None
+    now_ms: int = 0
+    recency: bool = False
+    boosted_sessions: tuple[int, ...] = ()
+    weights: Weights = field(default_factory=Weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """`order` lists positions of candidates, best first; `scores` and `parts` are in the candidates' order.
+
+    A score is (text + dense + neighbours + session + exact) * kind * time * recency * project; `parts`
+    has them under these names, less those that were not asked for.
+    """
+
+    order: Ints
+    scores: Floats
+    parts: dict[str, Floats]
+    explain: dict[str, float]
+
+
+def rank(candidates: Candidates, options: Options) -> Ranking:
+    """The same order for the same candidates, however they are listed; of equals the newest first."""
+    by_row = np.argsort(candidates.rows, kind="stable")
+    table = _sorted(candidates, by_row)
+    dense_share = _dense_share(table, options)
+    parts = _sums(table, options, dense_share)
+    scores = sum(parts.values(), np.zeros(len(by_row)))
+    factors = _factors(table, options)
+    for factor in factors.values():
+        scores = scores * factor
+    # What the indexes gave is float32: differences below that are no differences.
+    order = np.lexsort((-table.rows, -np.round(scores, 7)))
+    back = np.empty(len(by_row), np.int64)
+    back[by_row] = np.arange(len(by_row))
+    unsorted = {name: values[back] for name, values in {**parts, **factors}.items()}
+    return Ranking(by_row[order], scores[back], unsorted, {"dense_share": round(dense_share, 3)})
+
+
+def neighbours(best: Numbers) -> Ints:
+    """The best of a list (best first) and the rows beside them: make them candidates, then `rank` all.
+
+    Some will not exist, belong to another session or not be indexed; leave those out.
+    """
+    rows = np.asarray(best, np.int64)[:NEIGHBOURS_OF]
+    beside = np.unique(rows[:, None] + np.arange(-REACH, REACH + 1))
+    return beside[beside >= 0]
+
+
+def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
+    """The same candidates by row, with lengths, and as floats where it is reckoned."""
+    chars = candidates.chars if len(candidates.chars) else np.zeros(len(by_row))
+    exact = candidates.exact if len(candidates.exact) else np.zeros(len(by_row))
+    return Candidates(
+        np.asarray(candidates.rows, np.int64)[by_row],
+        np.asarray(candidates.sessions, np.int64)[by_row],
+        np.asarray(candidates.kinds, np.int64)[by_row],
+        np.asarray(candidates.times, np.float64)[by_row],
+        np.asarray(candidates.text, np.float64)[by_row],
+        np.asarray(candidates.dense, np.float64)[by_row],
+        np.asarray(chars, np.float64)[by_row],
+        np.asarray(exact, np.float64)[by_row],
+    )
+
+
+def _dense_share(table: Candidates, options: Options) -> float:
+    if options.mode != "hybrid":
+        return float(options.mode == "vector")
+    if np.isnan(table.dense).all():
+        return 0.0
+    if options.fusion == "rrf":
+        return 0.5
+    best, weights = np.sort(table.text)[::-1], options.weights
+    if not best[0] > 0:
+        return 1.0
+    ties = best[TIES - 1] / best[0] if len(best) >= TIES else 0.0
+    share = weights.dense + weights.dense_by_ties * (ties - weights.ties_usual)
+    return float(np.clip(share, weights.dense_min, weights.dense_max))
+
+
+def _sums(table: Candidates, options: Options, dense_share: float) -> dict[str, Floats]:
+    """The parts that are added: text and dense, and with scores also neighbours and session.
+
+    Ranks are too much alike for the last two: the first and the fiftieth differ by half.
+    """
+    text, dense = _scaled(table, options)
+    if options.fusion == "rrf":
+        return {"text": (1 - dense_share) * text, "dense": dense_share * dense}
+    weights = options.weights
+    leaning = 1 / (1 + (table.chars / weights.short_chars) ** 2)
+    beside = (1 - dense_share) * weights.text_beside * _better_neighbour(table, text)
+    beside += dense_share * weights.dense_beside * _better_neighbour(table, dense)
+    parts = {"text": (1 - dense_share) * text, "dense": dense_share * dense, "neighbours": leaning * beside}
+    own = parts["text"] + parts["dense"] + parts["neighbours"]
+    parts["session"] = weights.session * _session_best(table.sessions, own)
+    return {**parts, "exact": weights.exact * table.exact} if table.exact.any() else parts
+
+
+def _scaled(table: Candidates, options: Options) -> tuple[Floats, Floats]:
+    """Text and dense from 0 to about 1. An entry without a vector is taken to mean what its words say."""
+    if options.fusion == "rrf":
+        return _by_rank(table.text, 0.0), _by_rank(np.nan_to_num(table.dense, nan=-np.inf), -np.inf)
+    bound = options.text_max or table.text.max(initial=0.0)
+    text = table.text / bound if bound > 0 else table.text
+    dense = np.maximum((table.dense - options.dense_floor) / (1 - options.dense_floor), 0.0)
+    return text, np.where(np.isnan(dense), text, dense)
+
+
+def _by_rank(values: Numbers, nothing: float) -> Floats:
+    """Reciprocal ranks, the first 1; equals share a rank. 0 where there is nothing."""
+    ranks = np.searchsorted(np.sort(-values), -values)
+    return np.where(values > nothing, (RRF_K + 1) / (RRF_K + 1 + ranks), 0.0)
+
+
+def _better_neighbour(table: Candidates, values: Floats) -> Floats:
+    """For each entry the larger value of the candidate before and the one behind it in its session."""
+    near = (np.diff(table.sessions) == 0) & (np.diff(table.rows) <= REACH)
+    better = np.zeros(len(values))
+    better[1:] = np.where(near, values[:-1], 0.0)
+    better[:-1] = np.maximum(better[:-1], np.where(near, values[1:], 0.0))
+    return better
+
+
+def _session_best(sessions: Ints, values: Floats) -> Floats:
+    """For each entry the mean of the best few of its session; fewer count as zeros."""
+    order = np.lexsort((-values, sessions))
+    _, first, session = np.unique(sessions[order], return_index=True, return_inverse=True)
+    among_best = np.arange(len(order)) - first[session] < SESSION_BEST
+    best = np.bincount(session[among_best], values[order][among_best], minlength=len(first)) / SESSION_BEST
+    lifted = np.empty(len(order))
+    lifted[order] = best[session]
+    return lifted
+
+
+def _factors(table: Candidates, options: Options) -> dict[str, Floats]:
+    """The parts that multiply; those that say nothing are left out."""
+    factors = {"kind": _KIND_WEIGHTS[np.clip(table.kinds, 0, len(_KIND_WEIGHTS) - 1)]}
+    if options.window is not None:
+        factors["time"] = 1 + options.weights.time * _within(table.times, *options.window)
+    if options.recency:
+        days = np.maximum(options.now_ms - table.times, 0.0) / 86_400_000
+        factors["recency"] = np.exp(-RECENCY_PER_DAY * days)
+    if options.boosted_sessions:
+        boosted = np.isin(table.sessions, np.array(options.boosted_sessions))
+        factors["project"] = 1 + options.weights.project * boosted
+    return factors
+
+
+def _within(times: Numbers, start: float, end: float) -> Floats:
+    """1 within the window, less and less outside it."""
+    early = np.maximum(start - times, 0.0) / EARLY_MS
+    late = np.maximum(times - end, 0.0) / max(end - start, LATE_MS_MIN)
+    return np.where(times > 0, np.exp(-early - late), 0.0)
+
+
+_KIND_WEIGHTS = np.full(max(Kind) + 1, min(KINDS.values()))
+for _kind, _weight in KINDS.items():
+    _KIND_WEIGHTS[_kind] = _weight

@@ -1,0 +1,416 @@
+"""Finding entries: gather by words and by meaning, fuse, fold what says the same, show why.
+
+One search is one pass: the query is read, filters and words go to the text index, the
+question's vector to the vector index, and both lists of candidates are ranked together. What an
+index has not reached yet is not searched, and the results say how much that is.
+
+The surprise: filters are evaluated by the text index alone, also for what was found by
+meaning, so that a filter can never mean two things.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from recollect.search import rank as fuse
+from recollect.search.candidates import Gathering, Meaning, Passing
+from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
+from recollect.search.session_filters import Sessions
+from recollect.search.snippet import Highlighter, Snippet
+from recollect.search.text.index import Found, TextIndex
+from recollect.search.text.match import Matcher, patterns
+from recollect.search.time_words import window
+from recollect.store.contract import Array, View
+from recollect.values.errors import EmbedderFailed, UsageError
+from recollect.values.stored import Session, StoredEntry
+from recollect.values.text import tokens
+
+if TYPE_CHECKING:
+    from recollect.search.embed.contract import Embedder
+    from recollect.search.vectors.index import VectorIndex
+
+_Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
+
+MODES = ("hybrid", "text", "vector")
+PATTERN_SECONDS = 2.0
+PATTERN_ROWS = 512  # read at a time, newest first
+RERANKED = 50
+FOLDED_MAX = 150  # of the best: what comes behind them is not compared
+NOT_NEAR_WEIGHT = 0.5
+WEIGHT_MAX = 1_000.0
+SIMILAR_NAMED = 10
+BY_MEANING = "no entry has any of these words; these are the nearest by meaning"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked. `near` and `not_near` are entry ids, with a weight as in "3f2a^2".
+
+    `only` is a filter beside those of the query; `plain` takes the query as words and nothing else.
+    """
+
+    query: str = ""
+    mode: str = "hybrid"
+    limit: int = 10
+    offset: int = 0
+    plain: bool = False
+    near: tuple[str, ...] = ()
+    not_near: tuple[str, ...] = ()
+    fusion: str = "minmax"
+    strategy: str = "auto"
+    recency: bool = False
+    project_boost: str = ""
+    rerank: bool = False
+    collapse: bool = True
+    now: datetime.datetime | None = None
+    only: Node | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise UsageError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(MODES)}")
+        if self.fusion not in fuse.FUSIONS:
+            raise UsageError(f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(fuse.FUSIONS)}")
+        if self.mode == "text" and (self.near or self.not_near):
+            raise UsageError("near and not_near compare meaning, which mode text leaves out")
+        if self.limit < 0 or self.offset < 0:
+            raise UsageError("limit and offset count from 0")
+        if len(self.query) > QUERY_CHARS_MAX:
+            raise UsageError(f"the query is longer than {QUERY_CHARS_MAX:,} characters")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that was found, and why; `folded` others say the same, `similar` has the best of their ids."""
+
+    stored: StoredEntry
+    session: Session
+    score: float
+    snippet: Snippet
+    parts: dict[str, float] = field(default_factory=dict)
+    similar: tuple[str, ...] = ()
+    folded: int = 0
+
+    @property
+    def id(self) -> str:
+        return self.stored.id
+
+    @property
+    def tokens(self) -> int:
+        """About what reading the entry whole costs a model."""
+        return tokens(self.stored.entry.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """How much of the store a search could see. `waiting`: appends that are in no table yet.
+
+    `stopped` says what kept the last embedding from going on, where something did.
+    """
+
+    entries: int
+    text: int
+    vectors: int
+    waiting: int = 0
+    stopped: str = ""
+
+    @property
+    def unindexed(self) -> int:
+        return self.entries - self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Hits, best first. `total` counts all that matched, -1 where nobody can say; `notes`: what limits it."""
+
+    hits: list[Hit]
+    total: int
+    fresh: Fresh
+    notes: tuple[str, ...] = ()
+    explain: dict[str, Any] = field(default_factory=dict)
+
+
+class Search:
+    """One state of a store and its indexes, ready to be asked."""
+
+    def __init__(
+        self,
+        view: View,
+        text: TextIndex,
+        sessions: Sessions,
+        vectors: VectorIndex | None = None,
+        reranker: Embedder | None = None,
+        *,
+        passing: Passing,
+        fresh: Fresh,
+    ) -> None:
+        self._view, self._text, self._sessions = view, text, sessions
+        self._vectors, self._reranker = vectors, reranker
+        self._passing, self._fresh = passing, fresh
+        self._matcher = Matcher(text, sessions)
+
+    def run(self, request: Request) -> Results:
+        """The answer to one request."""
+        started = time.perf_counter()
+        # A local time without a zone: so that a date in summer means summer time, whatever it is now.
+        now = request.now or datetime.datetime.now()
+        node = AllOf(tuple(map(Word, request.query.split()))) if request.plain else parse(request.query, now)
+        words, chosen = list(words_of(node)), bool(request.near or request.not_near)
+        if node == AllOf(()) and not chosen:
+            raise UsageError("nothing to search for", hint="give a word, a filter, or --near ID")
+        node = node if request.only is None else _both(node, request.only)
+        if wanted := patterns(node):
+            listed = self._by_pattern(node, wanted, request)
+        elif words or chosen:
+            listed = self._by_rank(node, " ".join(words), request, now)
+        else:
+            listed = self._newest(node, request)
+        found = time.perf_counter()
+        hits = self._present(listed, words, request)
+        spent = {"find": found - started, "show": time.perf_counter() - found}
+        spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
+        explain = {"mode": request.mode, **listed.explain, "ms": spent}
+        notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
+        return Results(hits, listed.total, self._fresh, notes, explain)
+
+    @property
+    def view(self) -> View:
+        return self._view
+
+    @property
+    def text(self) -> TextIndex:
+        return self._text
+
+    @property
+    def sessions(self) -> Sessions:
+        return self._sessions
+
+    def rows(self, node: Node, limit: int) -> Array:
+        """The entries that satisfy a query, the newest first."""
+        return self._text.newest(self._matcher.ranked(node), limit).rows
+
+    # -- three ways to find ------------------------------------------------------------------
+
+    def _newest(self, node: Node, request: Request) -> _Listed:
+        """Filters alone: what satisfies them, the newest first."""
+        query = self._matcher.ranked(node)
+        found = self._text.newest(query, _depth(request))
+        return _Listed(found, found.scores, self._text.count(query))
+
+    def _by_pattern(self, node: Node, wanted: list[tuple[str, bool]], request: Request) -> _Listed:
+        """Read texts, the newest first, until there are enough or the time is up."""
+        enough, deadline = _depth(request), time.monotonic() + PATTERN_SECONDS
+        every = self._text.newest(self._matcher.ranked(node), self._text.rows)
+        fitting, read = _matching(self._view, every.rows.tolist(), wanted, enough, deadline)
+        notes: tuple[str, ...] = ()
+        if read < len(every) and len(fitting) < enough:
+            reached = f"{read:,} of {len(every):,} entries were read in {PATTERN_SECONDS:.0f} s"
+            notes = (f"only the newest {reached}; narrow it down with a word or a filter",)
+        found = every.taken(np.array(fitting, np.int64))
+        total = len(found) if read == len(every) else -1
+        shown = [pattern for pattern, positive in wanted if positive]
+        return _Listed(found, found.scores, total, notes, {"read": read}, patterns=shown)
+
+    def _by_rank(self, node: Node, words: str, request: Request, now: datetime.datetime) -> _Listed:
+        """Both lists of candidates, ranked as one."""
+        near, not_near = list(map(self._entry, request.near)), list(map(self._entry, request.not_near))
+        meaning, notes = self._meaning(words, near, not_near, request)
+        gathering = Gathering(
+            self._text,
+            self._matcher,
+            self._passing,
+            node,
+            by_words=request.mode != "vector" and bool(words),
+            meaning=meaning,
+        )
+        gathering.run()
+        if meaning is not None and gathering.explain.get("text") == 0:
+            notes = (*notes, BY_MEANING)
+        options = self._options(node, words, request, now)
+        found = gathering.found()
+        ranking = fuse.rank(gathering.candidates(), options)
+        pointed = np.array([stored.row for stored, _ in (*near, *not_near)], np.int64)
+        # What only stands beside hits lifts them, and is none itself.
+        own = ranking.parts["text"] + ranking.parts["dense"] > 0
+        order = ranking.order[(own & ~np.isin(found.rows, pointed))[ranking.order]]
+        best = found.taken(order)
+        groups = _groups(best, request)
+        enough = len(groups) >= request.offset + request.limit and not request.rerank
+        missing = 0 if enough else _depth(request) - len(best)
+        rest = gathering.rest(missing, np.append(best.rows, pointed))
+        total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
+        nothing = np.zeros(len(rest))
+        parts = {name: np.append(values[order], nothing) for name, values in ranking.parts.items()}
+        explain = {"candidates": len(found), **gathering.explain, **ranking.explain}
+        scores = np.append(ranking.scores[order], nothing)
+        groups = groups if not len(rest) else []
+        return _Listed(Found.joined([best, rest]), scores, total, notes, explain, parts, groups=groups)
+
+    def _options(self, node: Node, words: str, request: Request, now: datetime.datetime) -> fuse.Options:
+        boosted = self._sessions.where("project", request.project_boost) if request.project_boost else []
+        return fuse.Options(
+            mode=request.mode,
+            fusion=request.fusion,
+            now_ms=int(now.timestamp() * 1000),
+            recency=request.recency,
+            boosted_sessions=tuple(boosted),
+            window=window(words, now.astimezone()),
+            text_max=self._matcher.ceiling(node),
+        )
+
+    # -- meaning -----------------------------------------------------------------------------
+
+    def _meaning(
+        self, words: str, near: list[_Pointed], not_near: list[_Pointed], request: Request
+    ) -> tuple[Meaning | None, tuple[str, ...]]:
+        """What to be near to, if meaning takes part; and why it does not where it should."""
+        try:
+            vector = self._question(words, near, not_near) if request.mode != "text" else None
+        except EmbedderFailed as error:
+            if request.mode == "vector" or not words:
+                raise
+            return None, (f"found by words alone: {error}",)
+        if vector is not None and self._vectors is not None:
+            return Meaning(self._vectors, vector, request.strategy), ()
+        if request.mode == "text" or (words and request.mode == "hybrid"):
+            return None, ()
+        return None, ("there is no vector for this: unknown words, or an entry that is not embedded",)
+
+    def _question(self, words: str, near: list[_Pointed], not_near: list[_Pointed]) -> Array | None:
+        """The vector to search with: the words', and what was pointed at, minus what was not to be near."""
+        if self._vectors is None:
+            return None
+        vector = np.zeros(self._vectors.embedder.dims, np.float32)
+        if words:
+            vector += self._vectors.embedder.encode_query(words, self._text.idf)
+        for sign, pointed in ((1.0, near), (-NOT_NEAR_WEIGHT, not_near)):
+            for stored, weight in pointed:
+                vector += sign * weight * self._vectors.vector(stored.row)
+        length = float(np.linalg.norm(vector))
+        return vector / length if length > 1e-6 else None
+
+    def _entry(self, chosen: str) -> _Pointed:
+        """An entry by its id, with the weight that may follow it."""
+        id_, _, said = chosen.partition("^")
+        try:
+            weight = float(said or 1)
+        except ValueError:
+            weight = 0.0
+        if not 0 < weight <= WEIGHT_MAX:
+            raise UsageError(
+                f"{chosen!r}: a weight is above 0 and at most {WEIGHT_MAX:,.0f}", hint="as in 3f2a^2"
+            )
+        return self._view.find_entry(id_), weight
+
+    # -- what is shown -----------------------------------------------------------------------
+
+    def _present(self, listed: _Listed, words: list[str], request: Request) -> list[Hit]:
+        """The hits of one page; only they are read from the store."""
+        groups = listed.groups or _groups(listed.found, request)
+        if request.rerank and words and self._reranker is not None:
+            groups = self._reranked(self._reranker, listed, groups, " ".join(words))
+        page = groups[request.offset : request.offset + request.limit]
+        rows = listed.found.rows
+        stored = self._view.entries_at([int(rows[group[0]]) for group in page])
+        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word), listed.patterns)
+        return [
+            Hit(
+                each,
+                self._sessions[each.session_row],
+                float(listed.scores[first]),
+                highlighter.snippet(each.entry),
+                {name: float(values[first]) for name, values in listed.parts.items()},
+                tuple(self._view.entry_ids([int(rows[n]) for n in others[:SIMILAR_NAMED]])),
+                len(others),
+            )
+            for each, (first, *others) in zip(stored, page, strict=True)
+        ]
+
+    def _reranked(
+        self, reranker: Embedder, listed: _Listed, groups: list[list[int]], words: str
+    ) -> list[list[int]]:
+        from recollect.search.embed.contract import rerank
+
+        first, rest = groups[:RERANKED], groups[RERANKED:]
+        stored = self._view.entries_at([int(listed.found.rows[group[0]]) for group in first])
+        scores = rerank(reranker, words, [each.entry.text for each in stored])
+        return [first[n] for n in sorted(range(len(first)), key=lambda n: (-scores[n], n))] + rest
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Rows in the order they are to be shown; `groups` where they were folded already."""
+
+    found: Found
+    scores: Array
+    total: int
+    notes: tuple[str, ...] = ()
+    explain: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, Array] = field(default_factory=dict)
+    patterns: list[str] = field(default_factory=list)
+    groups: list[list[int]] = field(default_factory=list)
+
+
+def _both(node: Node, other: Node) -> AllOf:
+    return AllOf((*(node.nodes if isinstance(node, AllOf) else (node,)), other))
+
+
+def _groups(found: Found, request: Request) -> list[list[int]]:
+    """What is shown as one hit: the leading position first, then those folded into it."""
+    return _fold(found) if request.collapse else [[n] for n in range(len(found))]
+
+
+def _depth(request: Request) -> int:
+    """How many hits to have: as many as some can fold into others more than the page needs.
+
+    So every page comes out of the same list, only cut elsewhere.
+    """
+    shown = max(request.offset + request.limit, RERANKED if request.rerank else 0)
+    return shown + FOLDED_MAX if request.collapse else shown
+
+
+def _fold(found: Found) -> list[list[int]]:
+    """Hits that say the same, or stand next to each other, under the best of them."""
+    groups: list[list[int]] = []
+    leader: dict[object, int] = {}
+    columns = (found.rows[:FOLDED_MAX], found.sessions[:FOLDED_MAX], found.gists[:FOLDED_MAX])
+    told = zip(*(column.tolist() for column in columns), strict=True)
+    for n, (row, session, gist) in enumerate(told):
+        names: list[object] = [(session, row), *([gist] if gist else [])]
+        group = next((leader[name] for name in names if name in leader), None)
+        if group is None:
+            group = len(groups)
+            groups.append([])
+            names += [(session, row - 1), (session, row + 1)]
+        groups[group].append(n)
+        for name in names:
+            leader.setdefault(name, group)
+    return groups + [[n] for n in range(FOLDED_MAX, len(found))]
+
+
+def _matching(
+    view: View, rows: list[int], wanted: list[tuple[str, bool]], enough: int, deadline: float
+) -> tuple[list[int], int]:
+    """Which of the rows have a text that fits every pattern, and how many were read until enough did."""
+    import regex
+
+    compiled = [(regex.compile(pattern), positive) for pattern, positive in wanted]
+    found: list[int] = []
+    for at in range(0, len(rows), PATTERN_ROWS):
+        for n, stored in enumerate(view.entries_at(rows[at : at + PATTERN_ROWS])):
+            left = deadline - time.monotonic()
+            try:
+                if left > 0 and all(
+                    (each.search(stored.entry.text, timeout=left) is not None) == positive
+                    for each, positive in compiled
+                ):
+                    found.append(at + n)
+            except TimeoutError:
+                left = 0
+            if left <= 0 or len(found) >= enough:
+                return found, at + n + (left > 0)
+    return found, len(rows)

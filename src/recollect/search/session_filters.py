@@ -1,0 +1,104 @@
+"""Which sessions a filter means: `project: agent: host: branch: session: thread:`.
+
+What is known of a session changes while it goes on, so nothing of it is in the text index;
+a filter becomes a set of session rows at the moment it is asked. Which sessions are one thread is
+decided here, for the filter and for whoever lists threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+from recollect.store.contract import SessionRows
+from recollect.values.stored import Session
+
+SESSION_FIELDS = ("agent", "branch", "host", "project", "session", "thread")
+
+
+class Sessions:
+    """The sessions of one view, read when a filter first needs them."""
+
+    def __init__(self, rows: SessionRows) -> None:
+        self._rows = rows
+        self._known: dict[int, Session] = {}
+
+    def __getitem__(self, row: int) -> Session:
+        known = self._known.get(row)
+        if known is None:
+            known = self._known[row] = self._rows[row]
+        return known
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._all)
+
+    def where(self, field: str, value: str) -> list[int]:
+        """The rows of the sessions that a filter lets through, in order."""
+        if field == "thread":
+            return self._thread(value)
+        matches = _MATCHES[field]
+        wanted = value.lower()
+        return [row for row, session in enumerate(self._all) if matches(session, wanted)]
+
+    def _thread(self, value: str) -> list[int]:
+        """Every session that goes on from, or led to, one whose id or slug fits: the whole thread."""
+        wanted = value.lower()
+        found = {
+            self._threads[row]
+            for row, session in enumerate(self._all)
+            if session.facts.slug.lower() == wanted or session.facts.id.lower().startswith(wanted)
+        }
+        return [row for row, thread in enumerate(self._threads) if thread in found]
+
+    @cached_property
+    def _all(self) -> list[Session]:
+        return list(self._rows)
+
+    @cached_property
+    def _threads(self) -> list[int]:
+        return thread_numbers(self._all)
+
+
+def thread_numbers(sessions: Sequence[Session]) -> list[int]:
+    """For each session the place of the first one that it is in a thread with, be it its own.
+
+    Sessions are one thread when a chain of shared names ties them, also through a session that is
+    not there: two forks of a lost conversation belong together.
+    """
+    leaders = list(range(len(sessions)))
+    named: dict[tuple[str, ...], int] = {}
+    for row, session in enumerate(sessions):
+        for name in _links(session):
+            one, other = _leader(leaders, row), _leader(leaders, named.setdefault(name, row))
+            leaders[max(one, other)] = min(one, other)
+    return [_leader(leaders, row) for row in range(len(sessions))]
+
+
+def _leader(leaders: list[int], row: int) -> int:
+    """The first session of a row's thread; the way there is halved, so that no chain grows long."""
+    while leaders[row] != row:
+        leaders[row] = row = leaders[leaders[row]]
+    return row
+
+
+def _links(session: Session) -> Iterator[tuple[str, ...]]:
+    """The names that tie sessions together.
+
+    A slug survives "clear context and start from the plan", but it is three words out of a hat:
+    it ties only what is known to be of one project.
+    """
+    facts = session.facts
+    for name in (facts.id, facts.root, facts.parent):
+        if name:
+            yield "id", name
+    if facts.slug and facts.project:
+        yield "slug", facts.slug, facts.project
+
+
+_MATCHES: dict[str, Callable[[Session, str], bool]] = {
+    "agent": lambda session, value: value in session.facts.agent.lower(),
+    "branch": lambda session, value: value in session.facts.branch.lower(),
+    "host": lambda session, value: value in session.host.lower(),
+    "project": lambda session, value: value in session.facts.project.lower(),
+    "session": lambda session, value: session.facts.id.lower().startswith(value),
+}

@@ -1,0 +1,337 @@
+"""From a query's tree to what tantivy runs.
+
+A query is asked in two ways. `ranked` gives every entry that satisfies the filters and holds
+at least one of the words, scored by the words. `filters` gives every entry that satisfies the
+filters, whatever its words: what a search by meaning may choose from.
+
+The surprise: a regular expression is neither. It reads the text itself, so it is left out
+here and applied afterwards (`patterns`), which is why it may not stand inside OR.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+import tantivy
+
+from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
+from recollect.search.rank import BM25_MAX
+from recollect.search.session_filters import SESSION_FIELDS, Sessions
+from recollect.search.text.fields import encodable, path_term
+from recollect.search.text.index import TextIndex
+from recollect.values.errors import UsageError
+from recollect.values.records import Kind
+
+TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
+SENTENCE_TERMS = 4  # from so many words on, a question that stands somewhere word for word is a quotation
+SENTENCE_TERMS_MAX = 64
+ROWS_AS_TERMS = 1_000  # up to so many, single terms are several times faster than a set of them
+VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
+
+# What a match is worth beside one of a word in the text.
+PARTS_WEIGHT = 0.6  # parts of identifiers: found, but no match for the words themselves
+WHOLE_WEIGHT = 0.05  # an identifier as written; more would let project names outvote what is asked of them
+PHRASE_WEIGHT = 0.5  # two or three words next to each other, in order; for more there is `exact`
+
+# Words that say nothing alone. They are left out of a question that has others.
+STOP_WORDS = """
+a about above after again against all am an and any are as at be because been before being below
+between both but by can could d did do does doing don down during each else few for from further
+had has have having he her here hers him his how i if in into is it its just ll m may me might
+more most must my no nor not now of off on once only or other our ours out over own re s same
+shall she should so some such t than that the their theirs them then there these they this those
+through to too under until up ve very was we were what when where which while who whom why will
+with would you your yours"""
+
+ROLES = {
+    "user": (Kind.PROMPT,),
+    "assistant": (Kind.ANSWER, Kind.THOUGHT, Kind.CALL),
+    "tool": (Kind.RESULT,),
+    "system": (Kind.IMAGE, Kind.SUMMARY, Kind.CONTEXT, Kind.EVENT, Kind.UNKNOWN),
+}
+
+Query = tantivy.Query
+Clauses = list[tuple[tantivy.Occur, Query]]
+
+
+class Matcher:
+    """Builds queries for one text index and one state of the store's sessions."""
+
+    def __init__(self, index: TextIndex, sessions: Sessions) -> None:
+        self._index = index
+        self._sessions = sessions
+        self._ranked: dict[Node, Query] = {}
+        self._filters: dict[Node, Query | None] = {}
+
+    def ranked(self, node: Node) -> Query:
+        """What satisfies the filters and holds at least one of the words."""
+        if node not in self._ranked:
+            self._ranked[node] = self._build(node, self.words) or Query.all_query()
+        return self._ranked[node]
+
+    def filters(self, node: Node) -> Query | None:
+        """What satisfies the filters; None when there are none."""
+        if node not in self._filters:
+            self._filters[node] = self._build(node, lambda words: None)
+        return self._filters[node]
+
+    def words(self, words: Sequence[Word]) -> Query:
+        """What holds at least one of these words, scored by all of them."""
+        clauses: Clauses = [(_SHOULD, each) for each in self._terms(words)]
+        return Query.boolean_query(clauses) if clauses else Query.empty_query()
+
+    def scored_rows(self, node: Node, rows: Sequence[int]) -> Query:
+        """Those of these entries that pass the filters, with words or without, scored by the words."""
+        clauses: Clauses = [(_MUST, self._rows(rows)), (_SHOULD, self.ranked(node))]
+        filters = self.filters(node)
+        return Query.boolean_query([*clauses, *([(_MUST, _unscored(filters))] if filters else [])])
+
+    def exact(self, node: Node) -> Query | None:
+        """What holds the question itself, one identifier or a sentence; None for mere words."""
+        text = " ".join(words_of(node))
+        names, terms = self._index.analyze("whole", text), self._index.analyze("body", text)
+        if self._index.analyze("cjk", text):
+            query = self.phrase(text)
+        elif len(names) == 1 and len(text.split()) == 1:
+            query = self._term("whole", names[0])
+            if "/" in names[0]:  # the end of a path is one too
+                ends = [(_SHOULD, self._term("file", path_term(text))), (_SHOULD, self._sequence(terms))]
+                query = Query.boolean_query([(_SHOULD, query), *ends])
+        elif len(terms) >= SENTENCE_TERMS:
+            query = self._sequence(terms[:SENTENCE_TERMS_MAX])
+        else:
+            return None
+        filters = self.filters(node)
+        return Query.boolean_query([(_MUST, query), *([(_MUST, filters)] if filters else [])])
+
+    def ceiling(self, node: Node) -> float:
+        """About what an entry scores that holds every word: the scale of text scores."""
+        text = " ".join(words_of(node))
+        return BM25_MAX * sum(
+            self._index.rarity(field, term) for field in _SCALED for term in self._telling(field, text)
+        )
+
+    def both(self, query: Query, rows: Sequence[int]) -> Query:
+        """Those of these entries that a query finds."""
+        return Query.boolean_query([(_MUST, self._rows(rows)), (_MUST, query)])
+
+    def _rows(self, rows: Sequence[int]) -> Query:
+        if len(rows) > ROWS_AS_TERMS:
+            return _unscored(Query.term_set_query(self._index.schema, "row", list(rows)))
+        return _unscored(Query.boolean_query([(_SHOULD, self._term("row", row)) for row in rows]))
+
+    # -- the tree ----------------------------------------------------------------------------
+
+    def _build(self, node: Node, words: Callable[[Sequence[Word]], Query | None]) -> Query | None:
+        """A query for a node, or None where anything will do."""
+        if isinstance(node, Word):
+            return words([node])
+        if isinstance(node, AllOf):
+            return self._all(node, words)
+        if isinstance(node, AnyOf):
+            if any(_has_pattern(each) for each in node.nodes):
+                raise UsageError("neither /regex/ nor @name can stand inside OR", hint="/a|b/ can")
+            found = [self._build(each, words) for each in node.nodes]
+            if any(each is None for each in found):
+                return None
+            return Query.boolean_query([(_SHOULD, each) for each in found if each is not None])
+        if isinstance(node, Not):
+            return self._not(node)
+        if isinstance(node, Phrase):
+            return self.phrase(node.text) if node.text.strip() else None
+        return None if isinstance(node, Regex) else _unscored(self._filter(node))
+
+    def _all(self, node: AllOf, words: Callable[[Sequence[Word]], Query | None]) -> Query | None:
+        ranking = [each for each in node.nodes if isinstance(each, Word)]
+        found = [self._build(each, words) for each in node.nodes if not isinstance(each, Word)]
+        if ranking:
+            found.append(words(ranking))
+        clauses: Clauses = [(_MUST, each) for each in found if each is not None]
+        return Query.boolean_query(clauses) if clauses else None
+
+    def _not(self, node: Not) -> Query | None:
+        if _has_pattern(node.node):
+            if isinstance(node.node, Regex):
+                return None
+            raise UsageError("neither /regex/ nor @name can stand inside -( )", hint="write -/pattern/ alone")
+        inner = self._build(node.node, self.words)
+        if inner is None:
+            return Query.empty_query()
+        return Query.boolean_query([(_MUST, _unscored(Query.all_query())), (_MUST_NOT, inner)])
+
+    # -- words -------------------------------------------------------------------------------
+
+    def phrase(self, text: str) -> Query:
+        """What holds these words next to each other; of Chinese and Japanese, these characters."""
+        clauses: Clauses = [(_MUST, self._term("cjk", each)) for each in self._index.analyze("cjk", text)]
+        if not clauses:
+            terms = self._index.analyze("body", text)
+            clauses = [(_MUST, self._sequence(terms))] if terms else []
+        if whole := _identifier(self._index.analyze("whole", text)):
+            clauses.append((_SHOULD, Query.boost_query(self._term("whole", whole), WHOLE_WEIGHT)))
+        return Query.boolean_query(clauses) if clauses else Query.empty_query()
+
+    def _terms(self, words: Sequence[Word]) -> Iterator[Query]:
+        text = " ".join(word.text for word in words if not word.prefix)
+        for field, weight in _FIELDS.items():
+            for term in self._telling(field, text):
+                if field == "body":
+                    yield self._term(field, term)
+                elif self._index.frequency(field, term):
+                    yield Query.boost_query(self._term(field, term), weight)
+        sequence = self._index.analyze("body", text)
+        if 1 < len(sequence) < SENTENCE_TERMS:
+            yield Query.boost_query(self._sequence(sequence), PHRASE_WEIGHT)
+        for word in words:
+            if word.prefix:
+                yield self._prefix(word.text)
+
+    def _telling(self, field: str, text: str) -> list[str]:
+        """The terms that say something, the rarest of them if there are too many."""
+        every = sorted(set(self._index.analyze(field, text)))
+        terms = [term for term in every if term not in self._stop_terms] or every
+        if len(terms) <= TERMS_MAX:
+            return terms
+        return sorted(terms, key=lambda term: (self._index.frequency(field, term), term))[:TERMS_MAX]
+
+    @cached_property
+    def _stop_terms(self) -> frozenset[str]:
+        return frozenset(self._index.analyze("body", STOP_WORDS))
+
+    def _prefix(self, text: str) -> Query:
+        """Words that begin so, or whose stem this is; of several words the last may go on."""
+        terms = [each.lower() for each in re.findall(r"\w+", _unaccented(encodable(text)))]
+        if not terms or len(terms[-1]) > VALUE_CHARS_MAX:
+            return Query.empty_query()
+        if len(terms) > 1:
+            stems = [*self._index.analyze("body", " ".join(terms[:-1])), terms[-1]]
+            return Query.phrase_prefix_query(self._index.schema, "body", stems)
+        begun = Query.regex_query(self._index.schema, "body", _literal(terms[0]) + ".*")
+        stems = self._index.analyze("body", terms[0])
+        return Query.boolean_query([(_SHOULD, begun), *((_SHOULD, self._term("body", s)) for s in stems)])
+
+    def _sequence(self, terms: list[str]) -> Query:
+        if len(terms) == 1:
+            return self._term("body", terms[0])
+        return Query.phrase_query(self._index.schema, "body", list(terms))
+
+    def _term(self, field: str, value: str | int) -> Query:
+        return Query.term_query(self._index.schema, field, value, "freq")
+
+    # -- filters -----------------------------------------------------------------------------
+
+    def _filter(self, node: Is | Between) -> Query:
+        if isinstance(node, Between):
+            # 0 is a time that nobody knows: no filter on time lets it through.
+            return Query.range_query(
+                self._index.schema,
+                "time",
+                tantivy.FieldType.Integer,
+                max(node.from_ms, 1),
+                node.to_ms,
+                include_upper=False,
+            )
+        if node.field in SESSION_FIELDS:
+            rows = self._sessions.where(node.field, node.value)
+            return Query.term_set_query(self._index.schema, "session", rows)
+        return _EVALUATORS[node.field](self, node)
+
+    def _flag(self, node: Is) -> Query:
+        return self._term("flag", node.value)
+
+    def _kind(self, node: Is) -> Query:
+        return self._one_of(node, {kind.name.lower(): (kind,) for kind in Kind})
+
+    def _role(self, node: Is) -> Query:
+        return self._one_of(node, ROLES)
+
+    def _one_of(self, node: Is, named: dict[str, tuple[Kind, ...]]) -> Query:
+        kinds = named.get(node.value.lower())
+        if kinds is None:
+            raise UsageError(
+                f"{node.field}:{node.value} means nothing", hint=f"{node.field}: takes {', '.join(named)}"
+            )
+        return Query.term_set_query(self._index.schema, "kind", [int(kind) for kind in kinds])
+
+    def _tool(self, node: Is) -> Query:
+        value = encodable(node.value.lower())
+        return self._like("tool", value[:-1], "", ".*") if value.endswith("*") else self._term("tool", value)
+
+    def _model(self, node: Is) -> Query:
+        return self._like("model", encodable(node.value.lower()), ".*", ".*")
+
+    def _path(self, node: Is) -> Query:
+        return self._term(node.field, path_term(encodable(node.value)))
+
+    def _like(self, field: str, value: str, before: str, behind: str) -> Query:
+        """Terms with this in them; tantivy takes no long patterns, and no term is that long."""
+        if len(value) > VALUE_CHARS_MAX:
+            return Query.empty_query()
+        return Query.regex_query(self._index.schema, field, before + _literal(value) + behind)
+
+    def _tag(self, node: Is) -> Query:
+        dimension, _, value = node.value.lower().partition(":")
+        if dimension != "raw" or not value:
+            raise UsageError(
+                f"tag:{node.value} is not known",
+                hint="tag:raw:TYPE is, with a record's type as its agent calls it",
+            )
+        return self._like("type", encodable(value), "", "(/.*)?")
+
+
+_MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
+_SCALED = ("body", "cjk")  # a word that is in no identifier would be taken for the rarest of all
+_FIELDS = {"body": 1.0, "parts": PARTS_WEIGHT, "whole": WHOLE_WEIGHT, "cjk": 1.0}
+_EVALUATORS: dict[str, Callable[[Matcher, Is], Query]] = {
+    "dir": Matcher._path,
+    "file": Matcher._path,
+    "has": Matcher._flag,
+    "is": Matcher._flag,
+    "kind": Matcher._kind,
+    "model": Matcher._model,
+    "role": Matcher._role,
+    "tag": Matcher._tag,
+    "tool": Matcher._tool,
+}
+
+
+def patterns(node: Node) -> list[tuple[str, bool]]:
+    """The regular expressions an entry's text must match, or with False must not."""
+    nodes = node.nodes if isinstance(node, AllOf) else (node,)
+    found: list[tuple[str, bool]] = []
+    for each in nodes:
+        wanted = not isinstance(each, Not)
+        inner = each.node if isinstance(each, Not) else each
+        if isinstance(inner, Regex):
+            found.append((inner.pattern, wanted))
+        elif isinstance(inner, AllOf):
+            found += patterns(inner)
+    return found
+
+
+def _has_pattern(node: Node) -> bool:
+    if isinstance(node, AllOf | AnyOf):
+        return any(_has_pattern(each) for each in node.nodes)
+    return isinstance(node, Regex) or (isinstance(node, Not) and _has_pattern(node.node))
+
+
+def _identifier(terms: list[str]) -> str:
+    return terms[0] if len(terms) == 1 else ""
+
+
+def _unaccented(text: str) -> str:
+    """As the index has it: letters without what stands above and below them."""
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(each for each in apart if not unicodedata.combining(each))
+
+
+def _unscored(query: Query) -> Query:
+    return Query.const_score_query(query, 0.0)
+
+
+def _literal(text: str) -> str:
+    """Text as a pattern that means just it."""
+    return re.sub(r"([\\.+*?()|\[\]{}^$])", r"\\\1", text)

@@ -1,0 +1,221 @@
+"""The contract of a store. Every engine keeps these promises; one test class checks them.
+
+A *view* is one consistent state to read. A *writer* is the one process that changes the
+store; what it takes becomes visible and durable together, at `commit`, or not at all. An
+*append* is durable when it returns and needs no writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from recollect.values.records import Cursor, Line, Segment, SessionFacts, SourceFile
+from recollect.values.stored import Session, Source, StoredEntry, StoredLine, StoreInfo, Taken, VectorModel
+
+Array = np.ndarray[Any, Any]
+
+
+class SessionRows(Protocol):
+    """Sessions by number; an engine may read them only when asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, row: int, /) -> Session: ...
+
+    def __iter__(self) -> Iterator[Session]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class UsageColumns:
+    """Every counted response, one array per column; row n of each belongs together.
+
+    `session` and `model` index into `sessions` and `models`; `line` is for `View.locate`.
+    """
+
+    sessions: SessionRows
+    models: Sequence[str]
+    session: Array
+    model: Array
+    time: Array
+    line: Array
+    input: Array
+    output: Array
+    cache_read: Array
+    cache_write_5m: Array
+    cache_write_1h: Array
+    reasoning: Array
+
+
+class View(Protocol):
+    """One consistent state of a store."""
+
+    def info(self) -> StoreInfo: ...
+
+    def sessions(self) -> list[Session]:
+        """All sessions, in the order they were first seen."""
+        ...
+
+    def find_session(self, prefix: str) -> Session:
+        """The one session whose id starts so; NotFound for none or several."""
+        ...
+
+    def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
+        """What a session shows, in order; only the last few if asked."""
+        ...
+
+    def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
+        """The entries of some rows, whichever sessions they are of."""
+        ...
+
+    def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
+        """The entries of scattered rows, in the order asked for."""
+        ...
+
+    def entry_ids(self, rows: Sequence[int]) -> list[str]:
+        """The short ids of scattered rows, without reading their texts."""
+        ...
+
+    def entry_columns(self, *names: str) -> dict[str, Array]:
+        """Whole columns of all entries: session (its row), kind, flags, time, line, call."""
+        ...
+
+    def find_entry(self, prefix: str) -> StoredEntry:
+        """The one entry whose id starts so; NotFound for none or several."""
+        ...
+
+    def session_rows(self) -> SessionRows:
+        """Sessions by row, read when asked for."""
+        ...
+
+    def sources(self, session: Session | None = None) -> list[Source]:
+        """All sources, or those of one session; replaced versions too, oldest first."""
+        ...
+
+    def lines(self, source: Source) -> Iterator[StoredLine]:
+        """A source's lines in file order."""
+        ...
+
+    def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
+        """Scattered lines by the numbers that `entry_columns` gives, in the order asked for."""
+        ...
+
+    def usage(self) -> UsageColumns: ...
+
+    def types(self) -> dict[str, tuple[int, bool]]:
+        """How many lines there are of each record type, and whether the type is known."""
+        ...
+
+    def locate(self, line: int) -> tuple[Source, int]:
+        """A source that holds this line, and the line's number in it, from 1."""
+        ...
+
+    def locate_many(self, lines: Sequence[int]) -> list[tuple[Source, int]]:
+        """`locate` for each of these lines, at the price of about one."""
+        ...
+
+    def vector_models(self) -> list[VectorModel]:
+        """The models there are vectors of, in the order they were first added."""
+        ...
+
+    def vectors(self, model: VectorModel, start: int = 0, stop: int | None = None) -> tuple[Array, Array]:
+        """(keys, vectors) of those of the rows that can be read: damaged ones count as absent.
+
+        A key may occur twice; either row of it will do.
+        """
+        ...
+
+
+class Writer(Protocol):
+    """Changes to a store, held back until `commit`."""
+
+    def source(self, host: str, path: str) -> Source | None:
+        """The newest version of a source."""
+        ...
+
+    def is_current(self, host: str, path: str, seen: Cursor) -> bool:
+        """Whether size, times and inode are what they were when the file was last taken to its end."""
+        ...
+
+    def take(
+        self,
+        file: SourceFile,
+        host: str,
+        lines: Sequence[Line],
+        cursor: Cursor,
+        facts: SessionFacts,
+        *,
+        parser: int,
+        restart: bool = False,
+    ) -> Taken:
+        """Add lines behind those the source already has.
+
+        `restart`: the file is another than it was; these lines begin a new version of
+        it, and lines that the old one had too are stored once. A line the store has from
+        another source is linked, not stored again.
+        """
+        ...
+
+    def touch(self, host: str, path: str, cursor: Cursor) -> None:
+        """Note that a source was looked at and had nothing new."""
+        ...
+
+    def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
+        """Add rows behind those the model has: uint64 keys, and float16 vectors of its size."""
+        ...
+
+    def folded(self, sequence: int) -> None:
+        """The journal up to this number is in what has been taken."""
+        ...
+
+    def commit(self) -> None: ...
+
+    def view(self) -> View:
+        """The state with everything taken so far."""
+        ...
+
+
+class Store(Protocol):
+    """One memory."""
+
+    def view(self) -> AbstractContextManager[View]: ...
+
+    def writer(self, *, timeout: float = 60.0) -> AbstractContextManager[Writer]:
+        """The right to change the store; StoreBusy when another process keeps it."""
+        ...
+
+    def rehearsal(self) -> AbstractContextManager[Writer]:
+        """A writer whose changes only it sees: `commit` keeps nothing. For reading the journal's tail."""
+        ...
+
+    def append(self, segment: Segment) -> int: ...
+
+    def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
+        """What was appended and is not folded yet; to fold it, be `patient` with appends under way."""
+        ...
+
+    def clear_journal(self, through: int) -> bool:
+        """Drop the journal if it holds nothing newer than `through`."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def carry_vectors(old: View, writer: Writer) -> None:
+    """Copy what reads of each model, every key once; of several revisions only the newest."""
+    for model in {model.name: model for model in old.vector_models()}.values():
+        seen: Array = np.zeros(0, "<u8")
+        for start in range(0, model.rows, _VECTORS_AT_ONCE):
+            keys, vectors = old.vectors(model, start, start + _VECTORS_AT_ONCE)
+            _, first = np.unique(keys, return_index=True)
+            fresh = np.sort(first[~np.isin(keys[first], seen)])
+            writer.add_vectors(model, keys[fresh], vectors[fresh])
+            seen = np.concatenate([seen, keys[fresh]])
+            writer.commit()
+
+
+_VECTORS_AT_ONCE = 1 << 15

@@ -1,0 +1,172 @@
+"""Verifying a store: every block, every column, every reference, every line's own key.
+
+Run as a program on a path it prints its findings as JSON. The facade does that in a child
+process, because a damaged file can crash or hang the HDF5 library itself.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from recollect.light.journal import damage, journal_path
+from recollect.store.contract import Array
+from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.header import PAGE_BYTES, is_whole
+from recollect.store.hdf5.layout import TABLES
+from recollect.store.hdf5.read import Hdf5View
+from recollect.values.errors import RecollectError
+from recollect.values.ids import line_key
+
+_ROWS_AT_ONCE = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be. `error`: data is affected; `warning`: only worth knowing."""
+
+    level: str
+    what: str
+
+
+def check_path(path: Path) -> list[Finding]:
+    """Everything that is wrong with the store at a path; reads only."""
+    from recollect.store.hdf5.engine import Hdf5Store
+
+    findings = []
+    torn = damage(journal_path(path))
+    if torn:
+        findings.append(Finding("warning", f"the journal holds {torn} bytes of unfinished appends"))
+    try:
+        with open(path, "rb") as file:
+            page = file.read(PAGE_BYTES)
+        if not all(is_whole(half) for half in (page[: PAGE_BYTES // 2], page[PAGE_BYTES // 2 :])):
+            findings.append(Finding("error", "one of the two copies of the header fails its checksum"))
+    except OSError as error:
+        return [Finding("error", f"{path}: {error.strerror}")]
+    try:
+        with Hdf5Store.open(path) as store, store.view() as view:
+            findings += list(check_view(view))
+    except RecollectError as error:
+        findings.append(Finding("error", str(error)))
+    return findings
+
+
+def check_view(view: Hdf5View) -> Iterator[Finding]:
+    """Findings about one open store, cheap ones first."""
+    columns_fine = True
+    for finding in _columns(view):
+        columns_fine = False
+        yield finding
+    damaged = list(_blocks(view))
+    yield from damaged
+    if columns_fine:
+        yield from _references(view)
+        if not damaged:
+            yield from _keys(view)
+    for what in view.vector_damage():
+        yield Finding("warning", f"vectors are damaged and will be made again: {what}")
+
+
+def _columns(view: Hdf5View) -> Iterator[Finding]:
+    for name, columns in TABLES.items():
+        try:
+            table = view.table(name)
+            lengths = {len(table.read(column)) for column in columns}
+        except Damaged as error:
+            yield Finding("error", str(error))
+            continue
+        except (KeyError, OSError, RuntimeError) as error:
+            yield Finding("error", f"table {name}: {error}")
+            continue
+        if len(lengths) > 1:
+            yield Finding("error", f"table {name}: its columns differ in length")
+
+
+def _blocks(view: Hdf5View) -> Iterator[Finding]:
+    for name in ("lines", "texts"):
+        try:
+            stream = view.line_stream if name == "lines" else view.text_stream
+            count = stream.blocks.rows
+        except (Damaged, KeyError, OSError, RuntimeError) as error:
+            yield Finding("error", f"stream {name}: {error}")
+            continue
+        for number in range(count):
+            try:
+                stream.block(number)
+            except Damaged as error:
+                yield Finding("error", str(error))
+
+
+def _references(view: Hdf5View) -> Iterator[Finding]:
+    rows = {name: view.table(name).rows for name in TABLES}
+    ends = view.table("lines").read("end")
+    entry_ends = view.table("lines").read("entries")
+    if _falls(ends) or (len(ends) and int(ends[-1]) != view.line_stream.end):
+        yield Finding("error", "table lines: the places of lines do not fit the stream")
+    if _falls(entry_ends) or (len(entry_ends) and int(entry_ends[-1]) != rows["entries"]):
+        yield Finding("error", "table lines: the numbers of entries do not add up")
+    references = [
+        ("lines", "type", "names"), ("entries", "model", "names"), ("sources", "older", "sources"),
+        ("entries", "line", "lines"), ("entries", "session", "sessions"), ("entries", "tool", "names"),
+        ("usage", "line", "lines"), ("usage", "session", "sessions"), ("usage", "model", "names"),
+        ("sources", "session", "sessions"), ("sources", "span", "spans"), ("sessions", "extent", "extents"),
+        ("spans", "source", "sources"), ("spans", "before", "spans"), ("extents", "before", "extents"),
+        ("extents", "session", "sessions"),
+    ]  # fmt: skip
+    for table, column, target in references:
+        values = view.table(table).read(column)
+        if len(values) and int(values.max()) >= rows[target]:
+            yield Finding("error", f"table {table}: {column} points behind the end of {target}")
+    for table, name, target in (
+        ("names", "", "texts"),
+        ("sessions", "id_", "texts"),
+        ("sessions", "title_", "texts"),
+        ("sources", "path_", "texts"),
+        ("sources", "state_", "texts"),
+    ):
+        places = view.table(table).read(f"{name}at") + view.table(table).read(f"{name}length")
+        if len(places) and int(places.max()) > view.text_stream.end:
+            yield Finding("error", f"table {table}: a text lies behind the end of {target}")
+    for owners, counted, chain, owner in (
+        ("sources", "lines", "spans", "source"),
+        ("sessions", "entries", "extents", "session"),
+    ):
+        counts = view.table(chain).read("count").astype(np.int64)
+        summed = np.bincount(view.table(chain).read(owner), counts, minlength=rows[owners])
+        if np.any(summed.astype(np.int64) != view.table(owners).read(counted).astype(np.int64)):
+            yield Finding("error", f"table {owners}: {counted} is not what its {chain} add up to")
+    for chain, target in (("spans", "lines"), ("extents", "entries")):
+        first, count = view.table(chain).read("first"), view.table(chain).read("count")
+        if len(first) and int((first + count).max()) > rows[target]:
+            yield Finding("error", f"table {chain}: reaches behind the end of {target}")
+        if np.any(view.table(chain).read("before") >= np.arange(rows[chain])):
+            yield Finding("error", f"table {chain}: a chain does not lead back")
+
+
+def _keys(view: Hdf5View) -> Iterator[Finding]:
+    """Each line's bytes against the key that was computed when it was read from its source."""
+    table = view.table("lines")
+    for start in range(0, table.rows, _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, table.rows)
+        a, b = table.read("key_a", start, stop).tolist(), table.read("key_b", start, stop).tolist()
+        for n, line in enumerate(view.line_range(start, stop)):
+            if line_key(line.data) != a[n].to_bytes(8, "little") + b[n].to_bytes(8, "little"):
+                yield Finding("error", f"line {start + n} is not what was read from its source")
+
+
+def _falls(values: Array) -> bool:
+    return bool(np.any(values[1:] < values[:-1]))
+
+
+def main() -> None:
+    json.dump([asdict(finding) for finding in check_path(Path(sys.argv[1]))], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,392 @@
+"""The embedded engine: one HDF5 file, a journal in front, kernel locks between processes.
+
+Readers share a lock only while they read and look at the generation number each time;
+the writer keeps readers out only for the moment in which a finished commit is put in
+place. An h5py file left open at interpreter exit crashes the process, so every file
+opened here is closed by a finaliser at the latest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import json
+import os
+import re
+import secrets
+import time
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import h5py
+
+from recollect.light import locks
+from recollect.light.disk import Disk, same_file
+from recollect.light.journal import Journal, journal_path
+from recollect.store.hdf5.forms import TextForm
+from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.header import PAGE_BYTES, Header
+from recollect.store.hdf5.layout import STREAMS, TABLES
+from recollect.store.hdf5.pager import Pager, recover
+from recollect.store.hdf5.read import Hdf5View
+from recollect.store.hdf5.tables import Stream, Table
+from recollect.values.errors import (
+    NotAStore,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreMissing,
+    StoreWriteFailed,
+)
+from recollect.values.records import Flag, Framing, Kind, LineFlag, Relation, Role, Segment, SourceFlag
+
+if TYPE_CHECKING:
+    from recollect.store.hdf5.write import Hdf5Writer
+
+# Version 2 superblocks: their metadata carries checksums, and unlike version 3 they do
+# not refuse to open after a crash because of a flag no tool in the wheel can clear.
+_LIBVER = ("v108", "v108")
+_READ_LOCK_SECONDS = 30.0
+_APPLY_SECONDS = 0.25  # then the pages wait in the redo file: a writer never depends on a reader
+_COPY_BYTES = 4 << 20
+
+
+class Hdf5Store:
+    """A store in one file. Cheap to make: nothing is opened before it is asked for."""
+
+    def __init__(self, path: Path, *, disk: Disk | None = None) -> None:
+        self.path = path
+        self.disk = disk or Disk()
+        self._journal = Journal(path, self.disk)
+        self._reader: _OpenFile | None = None
+        self._reading = 0
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = False, disk: Disk | None = None) -> Hdf5Store:
+        """The store at `path`; with `create`, a new one if nothing is there."""
+        store = cls(path, disk=disk)
+        if not path.exists():
+            if not create:
+                raise StoreMissing(path)
+            create_file(path, store.disk)
+        elif path.is_dir():
+            raise NotAStore(path, "it is a folder")
+        return store
+
+    def __enter__(self) -> Hdf5Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._journal.close()
+        if self._reader is not None:
+            self._forget(self._reader.fd)
+
+    # -- reading ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def view(self) -> Iterator[Hdf5View]:
+        """One consistent state; writers wait with putting theirs in place while this is open."""
+        with self._shared() as reader, _told(self.path, reader.pager):
+            yield reader.view
+
+    @contextlib.contextmanager
+    def rehearsal(self) -> Iterator[Hdf5Writer]:
+        """A private writer over the committed state; its changes stay in memory."""
+        from recollect.store.hdf5.write import Hdf5Writer
+
+        with self._shared(), self.disk.opened(self.path) as fd:
+            pager = Pager.open(self.path, fd, self.disk)
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
+                writer = Hdf5Writer(opened.file, pager.header, lambda folded: None)
+                try:
+                    yield writer
+                finally:
+                    writer.close()
+
+    @contextlib.contextmanager
+    def _shared(self) -> Iterator[_OpenFile]:
+        if self._reading:
+            assert self._reader is not None
+            self._reading += 1
+            try:
+                yield self._reader
+            finally:
+                self._reading -= 1
+            return
+        reader = self._locked_reader()
+        self._reading = 1
+        try:
+            yield reader
+        finally:
+            self._reading -= 1
+            locks.release(reader.fd, locks.APPLY)
+
+    def _locked_reader(self) -> _OpenFile:
+        """The file under a shared lock, at its present generation."""
+        while True:
+            fd = self._reader.fd if self._reader is not None else self._open_fd()
+            if not locks.acquire(fd, locks.APPLY, shared=True, timeout=_READ_LOCK_SECONDS):
+                raise StoreBusy(self.path, _READ_LOCK_SECONDS)
+            try:
+                if not same_file(fd, self.path):
+                    self._forget(fd)
+                    continue
+                pager = Pager.open(self.path, fd, self.disk)
+                held = self._reader
+                if held is None or held.pager.header != pager.header:
+                    if held is not None:
+                        held.close()
+                    self._reader = _OpenFile(self.path, fd, pager, "r")
+                assert self._reader is not None
+                return self._reader
+            except BaseException:
+                self._forget(fd)
+                raise
+
+    def _forget(self, fd: int) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        os.close(fd)
+
+    def _open_fd(self) -> int:
+        try:
+            return self.disk.open(self.path)
+        except FileNotFoundError:
+            raise StoreMissing(self.path) from None
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: cannot be opened: {error.strerror}", hint="check its permissions"
+            ) from error
+
+    # -- writing ---------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def writer(self, *, timeout: float = 60.0) -> Iterator[Hdf5Writer]:
+        from recollect.store.hdf5.write import Hdf5Writer
+
+        with self.writer_lock(timeout) as fd:
+            pager = Pager.open(self.path, fd, self.disk)
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
+                writer = Hdf5Writer(opened.file, pager.header, functools.partial(self._commit, opened, fd))
+                try:
+                    yield writer
+                finally:
+                    writer.close()
+
+    @contextlib.contextmanager
+    def writer_lock(self, timeout: float) -> Iterator[int]:
+        """The writer's lock on the file the path means now, with leftovers of a dead writer cleared."""
+        while True:
+            try:
+                fd = self.disk.open(self.path, write=True)
+            except FileNotFoundError:
+                raise StoreMissing(self.path) from None
+            except OSError as error:
+                raise StoreWriteFailed(self.path, error) from error
+            try:
+                if not locks.acquire(fd, locks.WRITER, timeout=timeout):
+                    raise StoreBusy(self.path, timeout)
+                if not same_file(fd, self.path):
+                    continue
+                try:
+                    for left in _leftovers(self.path):
+                        self.disk.unlink(left)  # of a rewrite that was killed
+                    recover(self.disk, fd, self.path, functools.partial(self.without_readers, fd))
+                except OSError as error:
+                    raise StoreWriteFailed(self.path, error) from error
+                yield fd
+                return
+            finally:
+                os.close(fd)
+
+    @contextlib.contextmanager
+    def without_readers(self, fd: int) -> Iterator[None]:
+        if not locks.acquire(fd, locks.APPLY, timeout=_APPLY_SECONDS):
+            raise BlockingIOError(errno.EAGAIN, "readers keep the store busy", str(self.path))
+        try:
+            yield
+        finally:
+            locks.release(fd, locks.APPLY)
+
+    def _commit(self, opened: _OpenFile, fd: int, folded: int) -> None:
+        """Bring what h5py holds into the pager, and the pager's pages to disk."""
+        opened.file.flush()
+        opened.pager.check()
+        header = opened.pager.header.changed(folded=folded)
+        opened.pager.commit(header, functools.partial(self.without_readers, fd))
+
+    # -- whole-file work -------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def replacement(self, *, timeout: float = 60.0) -> Iterator[tuple[Hdf5View, Hdf5Store]]:
+        """The present state and an empty store beside it, which takes this one's place at the end.
+
+        Until then nothing changes; if anything fails, nothing has changed.
+        """
+        with self.writer_lock(timeout) as fd:
+            pager = Pager.open(self.path, fd, self.disk)
+            temporary = _temporary(self.path, "tmp")
+            header = pager.header.changed(epoch=pager.header.epoch + 1, size=0)
+            try:
+                _make(temporary, self.disk, header)
+                with (
+                    _OpenFile(self.path, fd, pager, "r") as opened,
+                    Hdf5Store(temporary, disk=self.disk) as new,
+                    _told(self.path, pager),
+                ):
+                    yield opened.view, new
+                with Hdf5Store(temporary, disk=self.disk).writer_lock(timeout):
+                    pass  # a commit that is durable but not in place would lose its redo file with its name
+                self.disk.rename(temporary, self.path)
+                self.disk.sync_folder(self.path.parent)
+            except OSError as error:
+                raise StoreWriteFailed(self.path, error) from error
+            finally:
+                with contextlib.suppress(OSError):
+                    self.disk.unlink(temporary)
+
+    def copy_to(self, target: Path) -> int:
+        """Write the present state to a new file; returns its size."""
+        self.disk.make_folder(target.parent)
+        temporary = _temporary(target, "new")
+        try:
+            with self._shared() as reader:
+                fd = self.disk.open(temporary, write=True, new=True)
+                try:
+                    size = reader.pager.header.size
+                    for start in range(0, size, _COPY_BYTES):
+                        reader.pager.seek(start)
+                        piece = reader.pager.read(min(_COPY_BYTES, size - start))
+                        reader.pager.check()
+                        self.disk.write(fd, piece, start)
+                    self.disk.sync(fd)
+                finally:
+                    os.close(fd)
+            _link(temporary, target)
+            self.disk.sync_folder(target.parent)
+            return size
+        except OSError as error:
+            raise StoreWriteFailed(target, error) from error
+        finally:
+            self.disk.unlink(temporary)
+
+    # -- the journal -----------------------------------------------------------------------
+
+    def append(self, segment: Segment) -> int:
+        return self._journal.append(segment.pack())
+
+    def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
+        if not journal_path(self.path).exists():
+            return []
+        with self.view() as view:
+            folded = view.info().folded
+        frames = self._journal.frames(folded, patient=patient)
+        return [(number, Segment.unpack(payload)) for number, payload in frames]
+
+    def clear_journal(self, through: int) -> bool:
+        return self._journal.clear(through)
+
+
+class _OpenFile:
+    """An h5py file over a pager, closed at the latest when the interpreter ends.
+
+    The descriptor under it stays open: whoever opened that closes it, and with it the locks.
+    """
+
+    def __init__(self, path: Path, fd: int, pager: Pager, mode: str) -> None:
+        self.fd = fd
+        self.pager = pager
+        try:
+            self.file = h5py.File(pager, mode, libver=_LIBVER)
+        except (OSError, RuntimeError, KeyError) as error:
+            pager.check()  # what HDF5 stumbled over may be the disk's fault
+            raise StoreCorrupt(path, f"HDF5 cannot open it: {error}") from error
+        self.view = Hdf5View(self.file, pager.header)
+        self._finaliser = weakref.finalize(self, self.file.close)
+
+    def __enter__(self) -> _OpenFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._finaliser()
+
+
+@contextlib.contextmanager
+def _told(path: Path, pager: Pager) -> Iterator[None]:
+    """Turn what HDF5 or a checksum complains about into an error that names the file."""
+    try:
+        yield
+        pager.check()
+    except Damaged as error:
+        pager.check()
+        raise StoreCorrupt(path, str(error)) from error
+
+
+def create_file(path: Path, disk: Disk) -> None:
+    """Make a new, empty store. It appears under its name whole, or not at all."""
+    temporary = _temporary(path, "new")
+    header = Header(store_id=secrets.token_bytes(16), created_ms=time.time_ns() // 1_000_000)
+    try:
+        disk.make_folder(path.parent)
+        _make(temporary, disk, header)
+        # Another process may have made the same store meanwhile; theirs is as good.
+        with contextlib.suppress(FileExistsError):
+            _link(temporary, path)
+        disk.sync_folder(path.parent)
+    except OSError as error:
+        raise StoreWriteFailed(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            disk.unlink(temporary)
+
+
+def _make(path: Path, disk: Disk, header: Header) -> None:
+    fd = disk.open(path, write=True, new=True)
+    try:
+        pager = Pager.create(path, fd, disk, header)
+        with h5py.File(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
+            _lay_out(file)
+            file.flush()
+            pager.check()
+            pager.commit(header, contextlib.nullcontext)
+    finally:
+        os.close(fd)
+
+
+def _temporary(path: Path, kind: str) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.{kind}")
+
+
+def _leftovers(path: Path) -> list[Path]:
+    """What a killed rewrite of this very store left; `.new` files belong to others who may be alive."""
+    name = re.compile(re.escape(f".{path.name}.") + r"[0-9a-f]{12}\.tmp(-redo(-new)?)?")
+    return [path.with_name(each) for each in os.listdir(path.parent) if name.fullmatch(each)]
+
+
+def _link(temporary: Path, path: Path) -> None:
+    """Give a finished file its name; unlike a rename, this refuses to replace another one."""
+    os.link(temporary, path)
+
+
+def _lay_out(file: h5py.File) -> None:
+    file.attrs["about"] = "A Recollect store; docs/format.md of the project describes every dataset."
+    for enumeration in (Kind, Flag, LineFlag, SourceFlag, Relation, Role, Framing, TextForm):
+        names = json.dumps({member.name: int(member) for member in enumeration})
+        file.attrs[enumeration.__name__] = names
+    tables = file.create_group("tables")
+    for name, columns in TABLES.items():
+        Table.create(tables, name, columns)
+    streams = file.create_group("streams")
+    for name in STREAMS:
+        Stream.create(streams, name)
+    Table(tables["names"], TABLES["names"]).append({"at": [0], "length": [0]})

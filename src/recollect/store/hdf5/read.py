@@ -1,0 +1,623 @@
+"""Reading a store's HDF5 file: the `View` over one open file.
+
+Every method costs what it returns. Names are looked up one by one and kept; a session's
+entries are found through its chain of extents, never by scanning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import h5py
+import numpy as np
+
+from recollect.store.contract import Array, UsageColumns
+from recollect.store.hdf5.forms import TextForm, text_of
+from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.header import Header
+from recollect.store.hdf5.layout import TABLES
+from recollect.store.hdf5.tables import Stream, Table, opened
+from recollect.store.hdf5.vectors import Vectors, find_vectors
+from recollect.values.errors import NotFound
+from recollect.values.ids import line_key, name_key, short_id
+from recollect.values.records import (
+    Cursor,
+    Entry,
+    Framing,
+    Kind,
+    LineFlag,
+    Relation,
+    Role,
+    SessionFacts,
+    SourceFile,
+    SourceFlag,
+)
+from recollect.values.stored import Session, Source, StoredEntry, StoredLine, StoreInfo, VectorModel
+
+_ROWS_AT_ONCE = 4096
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True)
+class RowSession(Session):
+    """A session that knows its row."""
+
+    row: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RowSource(Source):
+    """A source that knows its row."""
+
+    row: int = -1
+
+
+class Hdf5View:
+    """The state in one open HDF5 file, including what its writer has not committed yet."""
+
+    def __init__(self, file: h5py.File, header: Header) -> None:
+        self._file = file
+        self._header = header
+        self._names: dict[int, str] = {0: ""}
+        self._ids: dict[int, str] = {}
+        self._heads: Array = np.zeros(0, np.uint64)
+
+    # -- the tables, opened when first needed ----------------------------------------
+
+    @cached_property
+    def line_stream(self) -> Stream:
+        return Stream(opened(self._file, "streams/lines"))
+
+    @cached_property
+    def text_stream(self) -> Stream:
+        return Stream(opened(self._file, "streams/texts"))
+
+    def table(self, name: str) -> Table:
+        table = self._tables.get(name)
+        if table is None:
+            table = self._tables[name] = Table(opened(self._file, "tables/" + name), TABLES[name])
+        return table
+
+    @cached_property
+    def _tables(self) -> dict[str, Table]:
+        return {}
+
+    # -- the contract ----------------------------------------------------------------
+
+    def info(self) -> StoreInfo:
+        rows = {name: self.table(name).rows for name in TABLES}
+        return StoreInfo(
+            id=self._header.store_id.hex(),
+            format=self._header.format,
+            generation=self._header.generation,
+            epoch=self._header.epoch,
+            created_ms=self._header.created_ms,
+            folded=self._header.folded,
+            sessions=rows["sessions"],
+            sources=rows["sources"],
+            lines=rows["lines"],
+            entries=rows["entries"],
+            responses=rows["usage"],
+            line_bytes=self.line_stream.end,
+            subagents=int(np.count_nonzero(self.table("sessions").read("relation") == Relation.SUBAGENT)),
+        )
+
+    def sessions(self) -> list[Session]:
+        return list(self._sessions(0, self.table("sessions").rows))
+
+    def find_session(self, prefix: str) -> Session:
+        return self.session_at(self._session_row(prefix))
+
+    def session_at(self, row: int) -> RowSession:
+        return next(self._sessions(row, row + 1))
+
+    def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
+        assert isinstance(session, RowSession)
+        for first, count in self.intervals("extents", "sessions", "extent", session.row, last):
+            yield from self.entry_range(first, first + count)
+
+    def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
+        stop = min(stop, self.table("entries").rows)
+        for at in range(start, stop, _ROWS_AT_ONCE):
+            yield from self._entries(at, min(at + _ROWS_AT_ONCE, stop))
+
+    def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
+        wanted = sorted(set(rows))
+        with contextlib.suppress(Damaged):  # whoever reads a damaged block hears of it
+            self.line_stream.prefetch([span for row in wanted if (span := self._span_in_lines(row))])
+        found = {row: self._entry(row) for row in wanted}
+        return [found[row] for row in rows]
+
+    def _span_in_lines(self, row: int) -> tuple[int, int] | None:
+        """Which bytes of all lines an entry's text is in; None where it is elsewhere."""
+        entries = self.table("entries")
+        if entries.one("form", row) in (TextForm.NONE, TextForm.STORED):
+            return None
+        line = entries.one("line", row)
+        start = (self.table("lines").one("end", line - 1) if line else 0) + entries.one("at", row)
+        return start, start + entries.one("length", row)
+
+    def entry_ids(self, rows: Sequence[int]) -> list[str]:
+        return [self._entry_id(row) for row in rows]
+
+    def _entry_id(self, row: int) -> str:
+        line = self.table("entries").one("line", row)
+        first = self.table("lines").one("entries", line - 1) if line else 0
+        return short_id(self.table("lines").one("key_a", line), row - first)
+
+    def entry_columns(self, *names: str) -> dict[str, Array]:
+        return {name: self.table("entries").read(name) for name in names}
+
+    def find_entry(self, prefix: str) -> StoredEntry:
+        row, part = self._line_of(prefix), int(prefix.partition(".")[2] or 0)
+        first = self.table("lines").one("entries", row - 1) if row else 0
+        if first + part >= self.table("lines").one("entries", row):
+            raise NotFound(f"line {prefix.partition('.')[0]} has no entry {part}")
+        return self._entry(first + part)
+
+    def session_rows(self) -> LazySessions:
+        return LazySessions(self)
+
+    def sources(self, session: Session | None = None) -> list[Source]:
+        if session is None:
+            return list(self._sources(0, self.table("sources").rows))
+        assert isinstance(session, RowSession)
+        owned = np.flatnonzero(self.table("sources").read("session") == session.row)
+        return [self.source_at(row) for row in owned.tolist()]
+
+    def lines(self, source: Source) -> Iterator[StoredLine]:
+        assert isinstance(source, RowSource)
+        for first, count in self.intervals("spans", "sources", "span", source.row):
+            for start in range(first, first + count, _ROWS_AT_ONCE):
+                yield from self.line_range(start, min(start + _ROWS_AT_ONCE, first + count))
+
+    def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
+        wanted = sorted(set(lines))
+        table = self.table("lines")
+        spans = [((table.one("end", row - 1) if row else 0), table.one("end", row)) for row in wanted]
+        with contextlib.suppress(Damaged):  # whoever reads a damaged block hears of it
+            self.line_stream.prefetch(spans)
+        found = {
+            row: StoredLine(
+                self.line_stream.read(*span), table.one("flags", row), self.name(table.one("type", row))
+            )
+            for row, span in zip(wanted, spans, strict=True)
+        }
+        return [found[row] for row in lines]
+
+    def usage(self) -> UsageColumns:
+        return self._usage_columns
+
+    @cached_property
+    def _usage_columns(self) -> UsageColumns:
+        """Kept as long as the view, which is as long as the store stays the same."""
+        return self._read_usage()
+
+    def _read_usage(self) -> UsageColumns:
+        table = self.table("usage")
+        columns = {c: table.read(c) for c in TABLES["usage"] if c != "key"}
+        # Names are few and their rows small: counting them is a hundred times faster than sorting.
+        models = np.flatnonzero(np.bincount(columns["model"]))
+        place = np.zeros(int(models.max(initial=0)) + 1, np.int64)
+        place[models] = np.arange(len(models))
+        columns["model"] = place[columns["model"]]
+        return UsageColumns(
+            sessions=LazySessions(self), models=[self.name(int(m)) for m in models], **columns
+        )
+
+    def types(self) -> dict[str, tuple[int, bool]]:
+        table = self.table("lines")
+        types, flags = table.read("type"), table.read("flags")
+        counted, counts = np.unique(types, return_counts=True)
+        unknown = set(np.unique(types[flags & LineFlag.UNKNOWN != 0]).tolist())
+        return {
+            self.name(int(t)): (int(n), int(t) not in unknown)
+            for t, n in zip(counted, counts, strict=True)
+            if t
+        }
+
+    def locate(self, line: int) -> tuple[Source, int]:
+        return self.locate_many([line])[0]
+
+    def locate_many(self, lines: Sequence[int]) -> list[tuple[Source, int]]:
+        spans = {c: self.table("spans").read(c) for c in ("source", "first", "count", "before")}
+        wanted = np.unique(np.asarray(lines, np.uint64))
+        starts = np.searchsorted(wanted, spans["first"])
+        stops = np.searchsorted(wanted, spans["first"] + spans["count"])
+        holder = np.full(len(wanted), -1)
+        for row in np.flatnonzero(starts < stops)[::-1].tolist():  # the first span to hold a line wins
+            holder[starts[row] : stops[row]] = row
+        sources = {row: self.source_at(row) for row in set(spans["source"][holder[holder >= 0]].tolist())}
+        ahead: dict[int, int] = {}  # how many lines of its source come before a span
+        found: dict[int, tuple[Source, int]] = {}
+        for line, row in zip(wanted.tolist(), holder.tolist(), strict=True):
+            if row < 0:
+                raise NotFound(f"no source holds line {line}")
+            at, later = row, []
+            while at not in ahead and spans["before"][at] >= 0:
+                later.append(at)
+                at = int(spans["before"][at])
+            ahead.setdefault(at, 0)
+            for after in reversed(later):
+                ahead[after] = ahead[at] + int(spans["count"][at])
+                at = after
+            found[line] = sources[int(spans["source"][row])], line - int(spans["first"][row]) + ahead[row] + 1
+        return [found[line] for line in lines]
+
+    def vector_models(self) -> list[VectorModel]:
+        return [replace(model, rows=held.rows) for model, held in self.vector_streams.items()]
+
+    def vectors(self, model: VectorModel, start: int = 0, stop: int | None = None) -> tuple[Array, Array]:
+        held = self.vector_streams.get(model)
+        if held is None:
+            return np.zeros(0, "<u8"), np.zeros((0, model.dims), "<f2")
+        return held.read(start, held.rows if stop is None else stop)
+
+    @cached_property
+    def vector_streams(self) -> dict[VectorModel, Vectors]:
+        return find_vectors(self._file)[0]
+
+    def vector_damage(self) -> Iterator[str]:
+        """What is wrong with the vectors."""
+        found, wrong = find_vectors(self._file)
+        yield from wrong
+        for model, held in found.items():
+            if damaged := held.damaged_rows():
+                yield f"{damaged} of {held.rows} vectors of {model.name} {model.revision}"
+
+    def salvageable(self) -> Salvage:
+        """The same file, read as far as it can be."""
+        return Salvage(self._file, self._header)
+
+    # -- shared with the writer --------------------------------------------------------
+
+    def name(self, row: int) -> str:
+        name = self._names.get(row)
+        if name is None:
+            name = self._names[row] = self.text(*self._place("names", row, "at", "length"))
+        return name
+
+    def text(self, at: int, length: int) -> str:
+        return text_of(TextForm.STORED, self.text_stream.read(at, at + length))
+
+    def intervals(
+        self, chain: str, owners: str, link: str, row: int, last: int | None = None
+    ) -> list[tuple[int, int]]:
+        """The (first, count) pairs an owner's chain leads through, in order; only the last few if asked."""
+        table = self.table(chain)
+        found: list[tuple[int, int]] = []
+        at = self.table(owners).one(link, row)
+        while at >= 0 and (last is None or last > 0):
+            first, count = table.one("first", at), table.one("count", at)
+            if last is not None:
+                first, count = first + max(count - last, 0), min(count, last)
+                last -= count
+            found.append((first, count))
+            at = table.one("before", at)
+        return found[::-1]
+
+    def line_range(self, start: int, stop: int) -> Iterator[StoredLine]:
+        """The lines of some rows, whichever sources they are of."""
+        table = self.table("lines")
+        ends = table.read("end", max(start - 1, 0), stop).tolist()
+        ends = ends if start else [0, *ends]
+        flags, types = table.read("flags", start, stop).tolist(), table.read("type", start, stop).tolist()
+        for n, flag in enumerate(flags):
+            yield StoredLine(self.line_stream.read(ends[n], ends[n + 1]), flag, self.name(types[n]))
+
+    def source_at(self, row: int) -> RowSource:
+        return next(self._sources(row, row + 1))
+
+    # -- rows to values ------------------------------------------------------------------
+
+    def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
+        return {column: self.table(name).read(column, start, stop).tolist() for column in TABLES[name]}
+
+    def _sessions(self, start: int, stop: int) -> Iterator[RowSession]:
+        columns = self._columns("sessions", start, stop)
+        for n in range(stop - start):
+            cell = {c: values[n] for c, values in columns.items()}
+            facts = SessionFacts(
+                agent=self.name(cell["agent"]),
+                id=self.text(cell["id_at"], cell["id_length"]),
+                project=self.name(cell["project"]),
+                cwd=self.name(cell["cwd"]),
+                branch=self.name(cell["branch"]),
+                slug=self.name(cell["slug"]),
+                title=self.text(cell["title_at"], cell["title_length"]),
+                title_rank=cell["title_rank"],
+                model=self.name(cell["model"]),
+                version=self.name(cell["version"]),
+                started_ms=cell["started"],
+                ended_ms=cell["ended"],
+                parent=self.name(cell["parent"]),
+                relation=Relation(cell["relation"]),
+                root=self.name(cell["root"]),
+            )
+            yield RowSession(facts, self.name(cell["host"]), cell["entries"], row=start + n)
+
+    def _sources(self, start: int, stop: int) -> Iterator[RowSource]:
+        columns = self._columns("sources", start, stop)
+        for n in range(stop - start):
+            cell = {c: values[n] for c, values in columns.items()}
+            session = self._session_id(cell["session"])
+            state = json.loads(self.text(cell["state_at"], cell["state_length"]) or "{}")
+            yield RowSource(
+                file=SourceFile(
+                    agent=self.name(cell["agent"]),
+                    path=self.text(cell["path_at"], cell["path_length"]),
+                    role=Role(cell["role"]),
+                    framing=Framing(cell["framing"]),
+                    session=session,
+                ),
+                host=self.name(cell["host"]),
+                cursor=Cursor(
+                    offset=cell["offset"],
+                    size=cell["size"],
+                    mtime_ns=cell["mtime"],
+                    ctime_ns=cell["ctime"],
+                    inode=cell["inode"],
+                    window=cell["window"],
+                    terminated=not cell["flags"] & SourceFlag.UNTERMINATED,
+                    waiting=bool(cell["flags"] & SourceFlag.WAITING),
+                    state=state,
+                ),
+                session=session,
+                lines=cell["lines"],
+                parser=cell["parser"],
+                superseded=bool(cell["flags"] & SourceFlag.SUPERSEDED),
+                row=start + n,
+            )
+
+    def _session_row(self, prefix: str) -> int:
+        """Narrowed by the first eight bytes as numbers; only candidates' ids are read."""
+        wanted = prefix.encode("utf-8", "surrogatepass")
+        low = int.from_bytes(wanted[:8].ljust(8, b"\0"), "big")
+        high = int.from_bytes(wanted[:8].ljust(8, b"\xff"), "big")
+        if len(self._heads) != self.table("sessions").rows:
+            self._heads = self.table("sessions").read("prefix")
+        heads = self._heads
+        rows = np.flatnonzero((heads >= np.uint64(low)) & (heads <= np.uint64(high))).tolist()
+        if len(wanted) > 8:
+            rows = [r for r in rows if self._session_id(r).startswith(prefix)]
+        exact = [r for r in rows if len(rows) > 1 and self._session_id(r) == prefix]
+        if len(exact or rows) == 1 and wanted:
+            return int((exact or rows)[0])
+        if not rows:
+            raise NotFound(
+                f"no session's id starts with {prefix!r}", hint="`recollect sessions` lists them all"
+            )
+        raise NotFound(
+            f"{len(rows)} sessions' ids start with {prefix!r}: "
+            + ", ".join(self._session_id(r) for r in rows[:4])
+            + (", ..." if len(rows) > 4 else ""),
+            hint="give more of the id",
+        )
+
+    def _line_of(self, prefix: str) -> int:
+        """The line that shows something and whose key begins with these digits."""
+        digits = prefix.partition(".")[0]
+        if not re.fullmatch(r"[0-9a-f]{1,12}(\.[0-9]{1,9})?", prefix):
+            raise NotFound(f"{prefix!r} is no entry's id", hint="`recollect search` prints ids with its hits")
+        low = int(digits.ljust(16, "0"), 16)
+        high = int(digits.ljust(16, "f"), 16)
+        keys, ends = self.table("lines").read("key_a"), self.table("lines").read("entries")
+        rows = np.flatnonzero((keys >= np.uint64(low)) & (keys <= np.uint64(high)))
+        rows = rows[ends[rows] > np.where(rows > 0, ends[rows - 1], 0)]
+        if len(np.unique(keys[rows])) == 1:  # a line that a log repeats is the same thing said twice
+            return int(rows[0])
+        if not len(rows):
+            raise NotFound(f"no entry's id starts with {digits!r}", hint="search again: ids are in its hits")
+        raise NotFound(f"{len(rows)} entries' ids start with {digits!r}", hint="give more of the id")
+
+    def _session_id(self, row: int) -> str:
+        known = self._ids.get(row)
+        if known is None:
+            known = self._ids[row] = self.text(*self._place("sessions", row, "id_at", "id_length"))
+        return known
+
+    def _place(self, table: str, row: int, at: str, length: str) -> tuple[int, int]:
+        return self.table(table).one(at, row), self.table(table).one(length, row)
+
+    def _entries(self, start: int, stop: int) -> Iterator[StoredEntry]:
+        table = self.table("entries")
+        columns = {c: table.read(c, start, stop) for c in TABLES["entries"]}
+        first, last = int(columns["line"].min()), int(columns["line"].max()) + 1
+        lines = {c: self.table("lines").read(c, max(first - 1, 0), last) for c in _LINE_COLUMNS}
+        if not first:
+            lines = {c: np.concatenate([np.zeros(1, v.dtype), v]) for c, v in lines.items()}
+        rows = {c: values.tolist() for c, values in columns.items()}
+        inside = (columns["line"] - np.uint64(first)).astype(np.int64) + 1
+        for n, at in enumerate(inside.tolist()):
+            cell = {c: values[n] for c, values in rows.items()}
+            before = int(lines["end"][at - 1]), int(lines["entries"][at - 1])
+            yield self._stored(start + n, cell, before, int(lines["key_a"][at]), int(lines["type"][at]))
+
+    def _entry(self, row: int) -> StoredEntry:
+        """One entry; for a single row a tenth of what `_entries` takes."""
+        table, lines = self.table("entries"), self.table("lines")
+        cell = {c: table.one(c, row) for c in TABLES["entries"]}
+        line = cell["line"]
+        before = (lines.one("end", line - 1), lines.one("entries", line - 1)) if line else (0, 0)
+        return self._stored(row, cell, before, lines.one("key_a", line), lines.one("type", line))
+
+    def _stored(
+        self, row: int, cell: dict[str, int], before: tuple[int, int], key: int, type_: int
+    ) -> StoredEntry:
+        """A row's cells as a value; `before` is the end and the entries of the line before its own."""
+        return StoredEntry(
+            id=short_id(key, row - before[1]),
+            session=self._session_id(cell["session"]),
+            type=self.name(type_),
+            entry=Entry(
+                kind=Kind(cell["kind"]),
+                text=self._entry_text(cell, before[0]),
+                flags=cell["flags"],
+                time_ms=cell["time"],
+                tool=self.name(cell["tool"]),
+                call=f"{cell['call']:016x}" if cell["call"] else "",
+                model=self.name(cell["model"]),
+            ),
+            row=row,
+            session_row=cell["session"],
+        )
+
+    def _entry_text(self, cell: dict[str, int], line_start: int) -> str:
+        if cell["form"] == TextForm.NONE:
+            return ""
+        if cell["form"] == TextForm.STORED:
+            return self.text(cell["at"], cell["length"])
+        start = line_start + cell["at"]
+        return text_of(cell["form"], self.line_stream.read(start, start + cell["length"]))
+
+
+class Salvage(Hdf5View):
+    """A view of a damaged store that leaves out what cannot be read and says what that was.
+
+    A source whose row or name is unreadable gets another name: its lines are what matters.
+    Lines of which no table says any more whose they were come last, as a source of their own.
+    """
+
+    def __init__(self, file: h5py.File, header: Header) -> None:
+        super().__init__(file, header)
+        self.lost_lines = 0
+        self.lost: list[str] = []
+        self._chains: dict[int, list[tuple[int, int]]] = {}
+
+    def sessions(self) -> list[Session]:
+        rows = self._rows("sessions")
+        return [s for row in range(rows) if (s := self._or(None, self.session_at, row)) is not None]
+
+    def sources(self, session: Session | None = None) -> list[Source]:
+        owners = self._or(np.zeros(0, np.uint32), self.table("spans").read, "source")
+        rows = max(self._rows("sources"), int(owners.max(initial=0)) + 1 if len(owners) else 0)
+        found: list[Source] = [self._named_source(row) for row in range(rows)]
+        strays = self._strays()
+        if strays:
+            self._chains[rows] = strays
+            found.append(self._nameless(rows))
+        return found
+
+    def text(self, at: int, length: int) -> str:
+        return self._or("", super().text, at, length)
+
+    def _session_id(self, row: int) -> str:
+        return self._or("", super()._session_id, row)
+
+    def lines(self, source: Source) -> Iterator[StoredLine]:
+        assert isinstance(source, RowSource)
+        number = 0
+        for first, count in self._chain(source.row):
+            for row in range(first, first + count):
+                number += 1
+                try:
+                    yield self._line(row)
+                except Damaged as error:
+                    self.lost_lines += 1
+                    self._lose(f"{source.file.path}:{number}: {error}")
+
+    def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
+        """What names a row must be readable; what only describes it may be missing."""
+        table, blank = self.table(name), [0] * (stop - start)
+        return {
+            column: table.read(column, start, stop).tolist()
+            if column in _NAMING
+            else self._or(blank, lambda c: table.read(c, start, stop).tolist(), column)
+            for column in TABLES[name]
+        }
+
+    def _line(self, row: int) -> StoredLine:
+        """A line whose bytes are what they were; what else was known of it may be lost."""
+        table = self.table("lines")
+        start = table.one("end", row - 1) if row else 0
+        data = self.line_stream.read(start, table.one("end", row))
+        digest = line_key(data)
+        for column, half in (("key_a", digest[:8]), ("key_b", digest[8:])):
+            own = int.from_bytes(half, "little")
+            if self._or(own, table.one, column, row) != own:
+                raise Damaged("is not what was read from its source")
+        return StoredLine(data, self._or(0, table.one, "flags", row), "")
+
+    def _named_source(self, row: int) -> RowSource:
+        source = self._or(None, self.source_at, row) or self._nameless(row)
+        path = source.file.path or f"recovered/source-{row}.jsonl"
+        return replace(source, file=replace(source.file, path=path))
+
+    def _nameless(self, row: int) -> RowSource:
+        count = sum(count for _, count in self._chain(row))
+        return RowSource(SourceFile("", f"recovered/source-{row}.jsonl"), "", Cursor(), "", count, 0, row=row)
+
+    def _chain(self, row: int) -> list[tuple[int, int]]:
+        """A source's intervals of lines, by its chain or, failing that, by whose each span says it is."""
+        found = self._chains.get(row)
+        if found is None:
+            found = self._chains[row] = self._or([], self._linked, row) or self._or([], self._owned, row)
+        return found
+
+    def _linked(self, row: int) -> list[tuple[int, int]]:
+        return self.intervals("spans", "sources", "span", row)
+
+    def _owned(self, row: int) -> list[tuple[int, int]]:
+        spans = self.table("spans")
+        firsts, counts = spans.read("first").tolist(), spans.read("count").tolist()
+        return [(firsts[n], counts[n]) for n in np.flatnonzero(spans.read("source") == row).tolist()]
+
+    def _strays(self) -> list[tuple[int, int]]:
+        """Whole lines that no source has."""
+        held = np.zeros(self._rows("lines"), bool)
+        for row in range(self._rows("sources")):
+            for first, count in self._chain(row):
+                held[first : first + count] = True
+        flags = self._or(np.zeros(len(held), np.uint8), self.table("lines").read, "flags")
+        held |= flags & LineFlag.PENDING != 0  # a half that was replaced by its whole
+        return [(row, 1) for row in np.flatnonzero(~held).tolist()]
+
+    def _rows(self, table: str) -> int:
+        return self._or(0, lambda: self.table(table).rows)
+
+    def _or(self, instead: _Row, read: Callable[..., _Row], *arguments: object) -> _Row:
+        """What can be read, or something instead of it."""
+        try:
+            return read(*arguments)
+        except (Damaged, ValueError) as error:
+            self._lose(str(error))
+            return instead
+
+    def _lose(self, what: str) -> None:
+        if len(self.lost) < _LOST_NAMED and what not in self.lost:
+            self.lost.append(what)
+
+
+_LOST_NAMED = 50
+_NAMING = {"id_at", "id_length", "path_at", "path_length", "agent", "host", "session", "role", "framing"}
+_LINE_COLUMNS = ("end", "entries", "key_a", "type")
+
+
+class LazySessions:
+    """Sessions by row, read when asked for."""
+
+    def __init__(self, view: Hdf5View) -> None:
+        self._view = view
+
+    def __len__(self) -> int:
+        return self._view.table("sessions").rows
+
+    def __getitem__(self, row: int) -> Session:
+        return self._view.session_at(int(row))
+
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._view.sessions())
+
+
+def session_key(agent: str, host: str, id_: str) -> int:
+    return name_key(agent, host, id_)
+
+
+def source_key(host: str, path: str) -> int:
+    return name_key("source", host, path)

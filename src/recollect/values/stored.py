@@ -1,0 +1,105 @@
+"""What a store gives back: sessions, sources, entries and lines, with where they are from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from recollect.values.records import Cursor, Entry, Framing, LineFlag, SessionFacts, SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A stored session: what is known of it, where it is from, how much it shows."""
+
+    facts: SessionFacts
+    host: str
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stored source. `superseded`: the file was rewritten, and a newer version is stored too."""
+
+    file: SourceFile
+    host: str
+    cursor: Cursor
+    session: str
+    lines: int
+    parser: int
+    superseded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """An entry with the short id it is addressed by and the ids of its record in the log.
+
+    `row` is its place among all entries, `session_row` that of its session; -1 outside a store.
+    """
+
+    id: str
+    session: str
+    type: str
+    entry: Entry
+    row: int = field(default=-1, compare=False)
+    session_row: int = field(default=-1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLine:
+    """A line as it was in its source, and what it was taken for."""
+
+    data: bytes
+    flags: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of the lines handed to a writer: which ones the store had already."""
+
+    known: Sequence[bool]
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorModel:
+    """What vectors were made with; those of another name, revision or size never mix with them.
+
+    `rows` is how many of them a view has.
+    """
+
+    name: str
+    revision: str
+    dims: int
+    rows: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """The store as a whole. `folded` is the last journal number that is in it."""
+
+    id: str
+    format: int
+    generation: int
+    epoch: int
+    created_ms: int
+    folded: int
+    sessions: int
+    sources: int
+    lines: int
+    entries: int
+    responses: int
+    line_bytes: int
+    subagents: int  # of the sessions
+
+
+def source_bytes(source: Source, lines: Iterator[StoredLine]) -> Iterator[bytes]:
+    """The source file's content, piece by piece, exactly as it was."""
+    joint = b""
+    for line in lines:
+        yield joint + line.data if joint else line.data
+        cut = source.file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES
+        joint = b"" if cut else b"\n"
+    if source.lines and source.cursor.terminated and joint:
+        yield joint
