@@ -158,19 +158,26 @@ class StoreContract:
             writer.commit()
         with store.view() as view:
             everything = list(view.entry_range(0, 100))
-            assert [(e.row, e.entry.text, e.session) for e in everything] == [
-                (0, "one", "aaaa"),
-                (1, "two", "aaaa"),
-                (2, "three", "bbbb"),
-                (3, "four", "aaaa"),
+            assert [(e.entry.text, e.session) for e in everything] == [
+                ("one", "aaaa"),
+                ("two", "aaaa"),
+                ("three", "bbbb"),
+                ("four", "aaaa"),
             ]
-            assert [e.entry.text for e in view.entry_range(1, 3)] == ["two", "three"]
-            assert [e.entry.text for e in view.entries_at([3, 0, 3])] == ["four", "one", "four"]
-            assert view.entry_ids([2, 0]) == [everything[2].id, everything[0].id]
+            one, two, three, four = (e.row for e in everything)
+            assert 0 <= one < two < three < four
+            assert view.info().rows_end == four + 1
+            assert [e.entry.text for e in view.entry_range(two, four)] == ["two", "three"]
+            assert [e.entry.text for e in view.entries_at([four, one, four])] == ["four", "one", "four"]
+            assert view.entry_ids([three, one]) == [everything[2].id, everything[0].id]
             columns = view.entry_columns("session", "kind", "time")
-            assert columns["session"].tolist() == [e.session_row for e in everything] == [0, 0, 1, 0]
+            assert columns["session"].tolist() == [e.session_row for e in everything]
             assert columns["kind"].tolist() == [Kind.PROMPT] * 4
-            assert [view.session_rows()[row].facts.id for row in (0, 1)] == ["aaaa", "bbbb"]
+            sessions = view.session_rows()
+            assert [sessions[e.session_row].facts.id for e in everything] == [e.session for e in everything]
+            assert [session.facts.id for _, session in sessions.items()] == ["aaaa", "bbbb"]
+            assert [sessions[row] for row, _ in sessions.items()] == view.sessions()
+            assert len(sessions) == 2
 
     def test_lines_are_read_by_number_in_any_order_and_name_their_entries(self, store: Store) -> None:
         with store.writer() as writer:
@@ -179,8 +186,9 @@ class StoreContract:
             writer.commit()
         with store.view() as view:
             numbers = view.entry_columns("line")["line"].tolist()
-            rows = [2, 0, 1, 0]
-            found = view.lines_at([numbers[row] for row in rows])
+            everything, order = list(view.entry_range(0, view.info().rows_end)), [2, 0, 1, 0]
+            rows = [everything[n].row for n in order]
+            found = view.lines_at([numbers[n] for n in order])
             assert [each.data for each in found] == [line(t).data for t in ("three", "one", "two", "one")]
             assert {(each.type, each.flags) for each in found} == {("user", 0)}
             assert [entry_id(each.data, 0) for each in found] == view.entry_ids(rows)
@@ -194,7 +202,7 @@ class StoreContract:
         with store.view() as view:
             for each in view.entry_range(0, 100):
                 assert view.find_entry(each.id).entry == each.entry
-            first = next(view.entry_range(0, 1))
+            first = next(view.entry_range(0, 100))
             assert view.find_entry(first.id[:6]) == first
             for wrong in ("", "zz", first.id + "0", first.id + ".7", "\ud800"):
                 with pytest.raises(NotFound):
