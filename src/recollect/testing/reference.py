@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.store.contract import Array, Engine, UsageColumns, carry_vectors
+from recollect.store.contract import Array, UsageColumns, carry_vectors
 from recollect.store.hdf5.pack import TOKENS, Counted
 from recollect.store.hdf5.write import merge_facts
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
@@ -531,10 +531,16 @@ class ReferenceEngine:
     def exists(self, url: str) -> bool:
         return url.partition(":")[2] in _NAMED
 
+    def forget(self, url: str) -> None:
+        """Let go of a store, and of those a repair moved aside."""
+        name = url.partition(":")[2]
+        for each in [each for each in _NAMED if each == name or each.startswith(f"{name}.damaged-")]:
+            del _NAMED[each]
+
 
 _NAMED: dict[str, _Held] = {}
 
-ENGINE: Engine = ReferenceEngine()
+ENGINE = ReferenceEngine()
 
 
 def _emptied(old: _State) -> _State:
