@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -218,14 +218,14 @@ class ReferenceView:
     def usage(self) -> UsageColumns:
         counted = list(self._state.usage.values())
         models = sorted({c.model for c in counted})
-        columns = {name: np.array([c.tokens[n] for c in counted]) for n, name in enumerate(TOKENS)}
+        columns = {name: _column(c.tokens[n] for c in counted) for n, name in enumerate(TOKENS)}
         return UsageColumns(
             sessions=self.session_rows(),
             models=models,
-            session=np.array([c.owner for c in counted]),
-            model=np.array([models.index(c.model) for c in counted]),
-            time=np.array([c.time_ms for c in counted]),
-            line=np.array([c.line for c in counted]),
+            session=_column(c.owner for c in counted),
+            model=_column(models.index(c.model) for c in counted),
+            time=_column(c.time_ms for c in counted),
+            line=_column(c.line for c in counted),
             **columns,
         )
 
@@ -553,6 +553,10 @@ def _emptied(old: _State) -> _State:
         epoch=old.epoch + 1,
         generation=old.generation,
     )
+
+
+def _column(values: Iterable[int]) -> Array:
+    return np.array(list(values), np.int64)
 
 
 def _now_ms() -> int:
