@@ -225,6 +225,7 @@ class TestDocuments:
         written = (ROOT / "docs" / "cli.md").read_text("utf-8")
         assert written == reference.reference(), "run python -m recollect.cli.reference"
 
+    @pytest.mark.on_disk("`init` and `hook` are about stores in files")
     def test_every_field_of_every_object_is_documented(self, filled: Any, store: str, tmp_path: Path) -> None:
         document = (ROOT / "docs" / "json.md").read_text("utf-8")
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}

@@ -131,6 +131,11 @@ def test_the_attacks_are_there_and_visible(recollect: Any, attacked: Path) -> No
     assert "\\u202egnp.exe" in told
     assert "\\ud800" in told
     assert "[bold red]x[/bold red]" in told
+
+
+@pytest.mark.on_disk("another process looks at the store")
+def test_markup_is_text_on_a_terminal_too(recollect: Any, attacked: Path) -> None:
+    recollect("ingest")
     assert "[bold red]x[/bold red]" in OWN.sub("", on_terminal(["show", SESSION]))
 
 
@@ -146,6 +151,7 @@ def test_half_a_pair_in_a_sessions_own_fields_is_taken_like_any_text(
     scan(answer.out)
 
 
+@pytest.mark.on_disk("another process looks at the store")
 def test_raw_bytes_never_reach_a_terminal(recollect: Any, attacked: Path) -> None:
     recollect("ingest")
     text = on_terminal(["export", SESSION, "--to", "raw", "-o", "-"])

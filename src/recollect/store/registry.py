@@ -31,9 +31,12 @@ def location(name: str | os.PathLike[str]) -> Location:
     """What a person's word for a store means: a path or `file:` is a file, anything else a URL."""
     word = os.fspath(name)
     found = None if isinstance(name, os.PathLike) else _URL.fullmatch(word)
-    if found is None:
-        return Path(word).expanduser()
-    return Path(_file_path(found[2])).expanduser() if found[1] == "file" else word
+    if found is not None and found[1] != "file":
+        return word
+    try:
+        return Path(word if found is None else _file_path(found[2])).expanduser()
+    except RuntimeError as error:  # the home of somebody whom this machine does not know
+        raise UsageError(f"{word}: {error}", hint="write out the whole path") from error
 
 
 def open_store(at: Location, *, create: bool = False) -> Store:

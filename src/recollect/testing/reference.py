@@ -39,7 +39,7 @@ from recollect.values.stored import (
     VectorModel,
 )
 
-STEP = 3  # from one row number to the next
+STEP = 1  # from one row number to the next
 
 
 @dataclass
@@ -390,14 +390,13 @@ class ReferenceWriter(ReferenceView):
 
     def _session(self, host: str, facts: SessionFacts) -> tuple[int, _Session]:
         wanted = (facts.agent, host, facts.id)
-        for row, held in self._state.sessions.items():
-            if (held.facts.agent, held.host, held.facts.id) == wanted:
-                break
-        else:
-            row, held = self._state.next_row(self._state.sessions), _Session(SessionFacts(*wanted[::2]), host)
-            self._state.sessions[row] = held
-        merge_facts(held.facts, facts)
-        return row, held
+        known = {(s.facts.agent, s.host, s.facts.id): row for row, s in self._state.sessions.items()}
+        if wanted not in known:
+            known[wanted] = self._state.next_row(self._state.sessions)
+            self._state.sessions[known[wanted]] = _Session(SessionFacts(facts.agent, facts.id), host)
+        session = self._state.sessions[known[wanted]]
+        merge_facts(session.facts, facts)
+        return known[wanted], session
 
     def _held(self, file: SourceFile, host: str, session: int, restart: bool) -> _Source:
         found = self.source(host, file.path)
@@ -493,7 +492,7 @@ class ReferenceStore:
     @contextlib.contextmanager
     def salvage(self) -> Iterator[tuple[ReferenceView, ReferenceStore]]:
         aside = f"{self._name}.damaged-{secrets.token_hex(4)}"
-        with self.replacement() as (old, new):
+        with self.replacement() as (_, new):
             _NAMED[aside] = _Held(self._held.state)
             yield ReferenceView(self._held.state, f"memory:{aside}"), new
 

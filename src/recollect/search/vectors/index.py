@@ -440,7 +440,7 @@ def _spans(arrays: Arrays, rows: Array) -> tuple[Array, Array]:
 
 
 def _read(view: View, start: int, stop: int) -> tuple[Array, list[str], Array]:
-    """Keys and texts of the pieces of some entries, and how many each row has: none where there is no entry."""
+    """Keys and texts of the pieces of some entries, and how many each row has; where no entry is, none."""
     texts: list[str] = []
     counts: Array = np.zeros(stop - start, np.int64)
     chars = 0
