@@ -18,10 +18,10 @@ start: $(VENV)/installed
 	@echo 'recollect is $(BIN)/recollect'
 
 test: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not full and not agents"
+	$(BIN)/python -m pytest -m "not full and not agents and not wheel"
 
 test-full: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not agents"
+	$(BIN)/python -m pytest -m "not agents and not wheel"
 
 ifdef RECOLLECT_AGENTS
 agents:
