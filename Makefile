@@ -11,6 +11,8 @@ AGENTS := $(VENV)/agents
 
 CHECKED := src tests benchmarks training tools
 
+# An environment that was begun and failed is begun again.
+.DELETE_ON_ERROR:
 .PHONY: start test test-full test-agents agents wheel-check lint bench clean
 
 start: $(VENV)/installed

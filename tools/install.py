@@ -165,4 +165,8 @@ def _environment() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    try:
+        raise SystemExit(main(sys.argv[1:]))
+    except KeyboardInterrupt:
+        print("\nstopped; the same command again goes on", file=sys.stderr)
+        raise SystemExit(130) from None
