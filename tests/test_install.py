@@ -36,9 +36,10 @@ def test_an_install_that_works_ends_in_one_line_without_pips_warnings(
 @pytest.mark.parametrize(
     ("said", "hint"),
     [
-        ("ERROR: No matching distribution found for faiss-cpu>=1.9", "Try another Python"),
-        ("ERROR: Could not find a version that satisfies the requirement h5py", "Try another Python"),
+        ("ERROR: No matching distribution found for faiss-cpu>=1.9", "try another Python"),
+        ("ERROR: Could not find a version that satisfies the requirement h5py", "try another Python"),
         ("WARNING: ... NewConnectionError(...)\nERROR: No matching distribution found", "cannot be reached"),
+        ("ERROR: ResolutionImpossible: for help visit ...", "config list` shows where"),
         ("OSError: [Errno 28] No space left on device", "disk is full"),
         ("something new", "Put right what pip says above"),
     ],

@@ -37,9 +37,9 @@ _NEXT_STEPS = (
         "What was fetched is kept; the same command again goes on from there.",
     ),
     (
-        r"Could not find a version|No matching distribution|Failed building wheel|a different Python",
-        "Some package has no file for this Python here. Try another Python: make PYTHON=python3.12 ...\n"
-        "Or pip looks in the wrong place: `{pip} config list` shows where.",
+        r"Could not find a version|No matching distribution|ResolutionImpossible|Failed building wheel",
+        "Where pip looks there is no file of some package for this Python: `{pip} config list` shows where.\n"
+        "If the place is right, try another Python: make PYTHON=python3.12 ...",
     ),
     (r"", "Put right what pip says above, and run the same command again."),
 )
