@@ -1,4 +1,4 @@
-"""Many processes on one store at once (C06, C07): nothing lost, nothing doubled, no reader kept waiting."""
+"""Many processes on one store at once: nothing lost, nothing doubled, no reader kept waiting."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from tests.faults.children import command, environment
 from tests.faults.crowd import ADDERS, HOST, Appender, acked, line, session, transcript
+from tests.support.children import command, environment
 
 from recollect.config import Config
 from recollect.intake.ingest import Ingest
@@ -23,7 +23,7 @@ from recollect.values.stored import source_bytes
 
 def start(role: str, number: int, folder: Path, seconds: float) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        command("crowd.py", role, number, folder, seconds), env=environment(), stderr=subprocess.PIPE
+        command("faults/crowd.py", role, number, folder, seconds), env=environment(), stderr=subprocess.PIPE
     )
 
 
@@ -75,7 +75,7 @@ def check_everything(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("seconds", [6, pytest.param(20, marks=pytest.mark.full)])
-def test_c06_c07_eight_processes_append_ingest_and_read_at_once(
+def test_eight_processes_append_ingest_and_read_at_once(
     tmp_path: Path, seconds: int, record_property: pytest.RecordProperty
 ) -> None:
     reports = run_crowd(tmp_path, seconds, ["checkpoint", "read", "read"])
@@ -91,13 +91,13 @@ def test_c06_c07_eight_processes_append_ingest_and_read_at_once(
 
 
 @pytest.mark.full
-def test_c07_readers_and_writers_while_the_store_is_rewritten(tmp_path: Path) -> None:
+def test_readers_and_writers_while_the_store_is_rewritten(tmp_path: Path) -> None:
     reports = run_crowd(tmp_path, 12, ["compact", "read", "read"])
     check_everything(tmp_path)
     assert next(r for r in reports if r["role"] == "compact")["turns"] >= 3
 
 
-def test_c07_a_checkpoint_in_the_middle_of_opening_a_view_costs_nothing(tmp_path: Path) -> None:
+def test_a_checkpoint_in_the_middle_of_opening_a_view_costs_nothing(tmp_path: Path) -> None:
     """What was read from the journal a moment ago may be in the store by now: it is not taken again,
     and above all not compared line by line with what is there (measured: 19 s for 300 appends)."""
     path = tmp_path / "memory.h5"

@@ -1,4 +1,4 @@
-"""Real processes, traced, and killed at any system call that changes a file (C01, C03, C08, C33)."""
+"""Real processes, traced, and killed at any system call that changes a file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.faults.children import command, environment
 from tests.faults.story import STORE, QuietDisk, Story, ingest
+from tests.support.children import command, environment
 
 from recollect.light.journal import journal_path
 from recollect.store.hdf5.engine import Hdf5Store
@@ -43,7 +43,7 @@ def traced_play(story: Story, folder: Path, *, umask: int = 0o022) -> list[str]:
     with tempfile.NamedTemporaryFile() as log:
         tracer = strace("-y", "-s", "64", "-e", f"trace={WRITES},{NAMES}", log=log.name)
         done = subprocess.run(
-            [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
+            [*tracer, *command("faults/worker.py", "play", folder / STORE, story.folder, LAST)],
             env=environment(),
             check=False,
             capture_output=True,
@@ -77,7 +77,7 @@ def killed_play(story: Story, folder: Path, call: Call) -> int:
     """Kill the story at one call; returns the last acknowledged step."""
     tracer = strace("-e", f"trace={call.name}", "-e", f"inject={call.name}:signal=SIGKILL:when={call.number}")
     done = subprocess.run(
-        [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
+        [*tracer, *command("faults/worker.py", "play", folder / STORE, story.folder, LAST)],
         env=environment(),
         capture_output=True,
         check=False,
@@ -94,7 +94,7 @@ def calls(story: Story, tmp_path_factory: pytest.TempPathFactory) -> list[Call]:
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.full)], ids=["some", "all"])
-def test_c01_killed_by_a_signal_at_any_system_call(
+def test_killed_by_a_signal_at_any_system_call(
     story: Story, calls: list[Call], fast_path: Path, count: int
 ) -> None:
     wrong = []
@@ -110,7 +110,7 @@ def test_c01_killed_by_a_signal_at_any_system_call(
     assert wrong == []
 
 
-def test_c03_every_acknowledgement_comes_after_its_syncs(story: Story, tmp_path: Path) -> None:
+def test_every_acknowledgement_comes_after_its_syncs(story: Story, tmp_path: Path) -> None:
     """In the trace: when an ack is written, no file has bytes and no folder has names left to sync."""
     root = tmp_path / "deep" / "store"
     dirty: set[str] = set()
@@ -154,7 +154,7 @@ def _existed(path: str) -> bool:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_c33_files_and_folders_are_owner_only_from_their_first_byte(
+def test_files_and_folders_are_owner_only_from_their_first_byte(
     story: Story, tmp_path: Path, umask: int
 ) -> None:
     folder = tmp_path / "new" / "store"
@@ -189,7 +189,7 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.mark.root
 @needs_root
-def test_c33_another_user_reads_nothing(story: Story) -> None:
+def test_another_user_reads_nothing(story: Story) -> None:
     with open_folder() as folder:
         story.play(folder / STORE, QuietDisk(), lambda what, step: None, last=LAST)
         shutil.copy(folder / STORE, folder / "control")
@@ -204,7 +204,7 @@ def test_c33_another_user_reads_nothing(story: Story) -> None:
             assert (other.returncode == 0) == (path.name == "control"), path
 
 
-def test_c33_modes_that_are_too_wide_are_repaired_by_the_next_write(story: Story, tmp_path: Path) -> None:
+def test_modes_that_are_too_wide_are_repaired_by_the_next_write(story: Story, tmp_path: Path) -> None:
     path = tmp_path / STORE
     story.play(path, QuietDisk(), lambda what, step: None, last=LAST)
     for each in tmp_path.iterdir():
@@ -220,7 +220,7 @@ HOLD = """
 import os, sys, time
 from pathlib import Path
 from recollect.store.hdf5.engine import Hdf5Store
-from recollect.store import locks
+from recollect.light import locks
 with Hdf5Store.open(Path(sys.argv[1])) as store, store.writer() as writer:
     with store._journal as journal:
         journal._lock()
@@ -229,7 +229,7 @@ with Hdf5Store.open(Path(sys.argv[1])) as store, store.writer() as writer:
 """
 
 
-def test_c08_the_next_writer_goes_on_at_once_when_the_holder_is_killed(story: Story, tmp_path: Path) -> None:
+def test_the_next_writer_goes_on_at_once_when_the_holder_is_killed(story: Story, tmp_path: Path) -> None:
     path = tmp_path / STORE
     with Hdf5Store.open(path, create=True) as store:
         holder = subprocess.Popen(

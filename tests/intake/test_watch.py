@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.support import SOURCE
+from tests.support.examples import examples
 from tests.support.memories import scratch
 
 from recollect.cli import main, rounds
@@ -328,7 +329,7 @@ def change(root: Path, rng: random.Random) -> None:
 names = st.sampled_from(["a", "b", "c"])
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(50, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(st.tuples(st.sampled_from(["write", "delete", "rename"]), names, names))))
 def test_looking_names_exactly_the_files_that_differ(rounds_: list[list[tuple[str, str, str]]]) -> None:
     with scratch() as folder:
@@ -544,7 +545,7 @@ def prompt(session: int, text: str) -> str:
 _PROGRAM = f"""
 import sys
 sys.path.insert(0, {str(SOURCE)!r})
-from recollect import watch as below
+from recollect.intake import watch as below
 from recollect.cli import main, watch
 watch._REST, watch._REST_SECONDS_MIN, watch._RETRY_SECONDS = 0, 0.0, 0.1
 below._STEP_MS, below._TICK_MS = 100, 300

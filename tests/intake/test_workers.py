@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.intake.test_ingest import (
+from tests.support import SOURCE
+from tests.support.logs import (
     FIXTURES,
     WHOLE,
     adds_up,
@@ -24,7 +25,6 @@ from tests.intake.test_ingest import (
     uuid_of,
     write,
 )
-from tests.support import SOURCE
 from tests.support.memories import HOST, content, open_memory
 
 from recollect.intake import workers as bulk
@@ -202,7 +202,7 @@ def test_an_interrupted_ingest_leaves_no_worker(folder: Path) -> None:
 def test_workers_end_with_the_process_that_started_them_even_if_it_is_killed(folder: Path) -> None:
     logs = _tree(folder, 10)
     program = (
-        "import sys, time\nfrom pathlib import Path\nfrom recollect import bulk\n"
+        "import sys, time\nfrom pathlib import Path\nfrom recollect.intake import workers as bulk\n"
         "from recollect.config import Config\nfrom recollect.memory import Memory\n"
         "bulk.WORTH_BYTES, bulk.PARCEL_BYTES = 1, 20_000\nstore = Path(sys.argv[1])\n"
         "def slow(path, done, total):\n    print('x', flush=True)\n    time.sleep(0.2)\n"

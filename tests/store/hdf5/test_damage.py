@@ -15,8 +15,8 @@ from typing import Any
 
 import h5py
 import pytest
-from tests.intake.test_ingest import adds_up, claude_path, digest, said, texts, uuid_of, write
 from tests.support import DATA, ROOT, SOURCE
+from tests.support.logs import adds_up, claude_path, digest, said, texts, uuid_of, write
 from tests.support.memories import HOST, content, open_memory, scratch, sources_of
 
 from recollect.light.disk import Disk
@@ -155,7 +155,7 @@ from pathlib import Path
 from recollect.values.errors import RecollectError
 from recollect.store.hdf5.check import check_path
 from tests.support.memories import content, open_memory
-import tests.test_store_damage as here
+import tests.store.hdf5.test_damage as here
 
 def tried(path):
     try:
