@@ -522,7 +522,7 @@ def test_one_process_searches_while_another_indexes(world: World) -> None:
             reached.append(reader.rows)
     reader.reload()
     assert reached == sorted(reached)
-    assert 0 < min(filter(None, reached)) < reader.rows == 600
+    assert 0 < min(filter(None, reached)) <= reader.rows == 600
     agrees(world, reader, "text 7 and 7", 20)
 
 
@@ -559,7 +559,7 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(world: World) -> None:
             child.send_signal(signal.SIGKILL)
         reached.append(world.open().rows)
     assert reached == sorted(reached)
-    assert 0 < reached[-1] < 600
+    assert 0 < reached[-1] <= 600
     agrees(world, world.caught_up(), "text 7 and", 30)
     assert set(world.stored().values()) == {1}
     assert len(world.stored()) == 600
