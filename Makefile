@@ -8,6 +8,9 @@ CLAUDE_CODE := 2.1.197
 CODEX := 0.166.0
 AGENTS := $(VENV)/agents
 
+# A worker for each core; who has nothing left to do takes over what waits for another.
+CORES := -n auto --dist worksteal
+
 .PHONY: start test test-full test-agents agents lint bench clean
 
 start: $(VENV)/installed
@@ -15,10 +18,10 @@ start: $(VENV)/installed
 	@echo 'recollect is $(BIN)/recollect'
 
 test: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not full and not agents"
+	$(BIN)/python -m pytest $(CORES) -m "not full and not agents"
 
 test-full: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not agents"
+	$(BIN)/python -m pytest $(CORES) -m "not agents" --hypothesis-profile=full
 
 ifdef RECOLLECT_AGENTS
 agents:

@@ -1,4 +1,4 @@
-"""C31: nothing a log holds acts on a terminal, in any field, in errors and progress, piped or not."""
+"""Nothing a log holds acts on a terminal, in any field, in errors and progress, piped or not."""
 
 from __future__ import annotations
 
