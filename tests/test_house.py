@@ -1,4 +1,4 @@
-"""The shape of the tree: rooms and no loose modules, tests in the shape of the package, helpers in one place."""
+"""The shape of the tree: rooms, no loose module; tests in the shape of the package, helpers in one place."""
 
 from __future__ import annotations
 
