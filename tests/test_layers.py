@@ -122,7 +122,6 @@ def test_imports_point_down() -> None:
     assert wrong == []
 
 
-@pytest.mark.xfail(strict=True, reason="the house is being moved into")
 def test_strangers_do_not_import_each_other() -> None:
     wrong = [
         f"{module} imports {target}"
