@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,6 +64,7 @@ class Memory:
     def __init__(self, store: Hdf5Store, config: Config) -> None:
         self._store = store
         self._indexes: Indexes | None = None
+        self._making, self._folding = threading.Lock(), threading.Lock()
         self.config = config
 
     @classmethod
@@ -454,26 +456,28 @@ class Memory:
     @property
     def indexes(self) -> Indexes:
         """What makes this store searchable."""
-        if self._indexes is None:
-            from recollect.search.embed import embedder
-            from recollect.search.indexes import Indexes
+        with self._making:
+            if self._indexes is None:
+                from recollect.search.embed import embedder
+                from recollect.search.indexes import Indexes
 
-            self._indexes = Indexes(
-                self._store,
-                self.config.cache,
-                lambda name: embedder(
-                    name, settings=self.config.embedders, models=self.config.models, environ=os.environ
-                ),
-                self.config.embedder,
-            )
-        return self._indexes
+                self._indexes = Indexes(
+                    self._store,
+                    self.config.cache,
+                    lambda name: embedder(
+                        name, settings=self.config.embedders, models=self.config.models, environ=os.environ
+                    ),
+                    self.config.embedder,
+                )
+            return self._indexes
 
     def _fold_if_free(self) -> int:
         """Bring what hooks appended into the store, unless someone is writing; returns what still waits."""
         if not journal_path(self.path).exists():
             return 0
-        with contextlib.suppress(StoreBusy, StoreWriteFailed):
-            self.checkpoint(timeout=0.0)
+        with self._folding, contextlib.suppress(StoreBusy, StoreWriteFailed):
+            if journal_path(self.path).exists():  # else another thread was quicker
+                self.checkpoint(timeout=0.0)
         return len(self._store.pending(patient=False))
 
     # -- care ------------------------------------------------------------------------------
