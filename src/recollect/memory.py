@@ -15,7 +15,6 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,22 +36,17 @@ from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, sou
 if TYPE_CHECKING:
     import datetime
 
-    from recollect.export.deliver import Delivered
-    from recollect.insight.history import Command, Fix, Touch
-    from recollect.insight.threads import Thread
-    from recollect.insight.usage import UsageReport
-    from recollect.intake.ingest import Progress, Report
-    from recollect.intake.reparse import ReparseReport
-    from recollect.recall.assemble.run import Assembly
-    from recollect.recall.catalog import Catalog
-    from recollect.recall.recall import Reading, Recall
-    from recollect.recall.saved import Curated
     from recollect.search.indexes import Indexes
-    from recollect.search.indexes import Progress as IndexProgress
-    from recollect.search.run import Fresh, Results
-    from recollect.store.hdf5.check import Finding
+    from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
+    from recollect.values.fidelity import Delivered
+    from recollect.values.history import Command, Fix, Thread, Touch
+    from recollect.values.hits import Fresh, Results
+    from recollect.values.recalled import Catalog, Reading, Recall
     from recollect.values.records import Segment
+    from recollect.values.reports import CompactReport, Finding, Progress, RepairReport, ReparseReport, Report
+    from recollect.values.saved import Curated
+    from recollect.values.usage import UsageReport
 
 # What only some verbs need is imported by them: an agent asks one question per process,
 # and everything above costs time before the answer.
@@ -445,7 +439,7 @@ class Memory:
         with self.indexes.asking(meaning=False) as search:
             return values(search.text, search.sessions, field, prefix, limit)
 
-    def index(self, *, rebuild: bool = False, progress: IndexProgress | None = None) -> Fresh:
+    def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> Fresh:
         """Bring the indexes up to date; with `rebuild`, from nothing."""
         waiting = self._fold_if_free()
         if rebuild:
@@ -491,7 +485,7 @@ class Memory:
         import subprocess
         import sys
 
-        from recollect.store.hdf5.check import Finding
+        from recollect.values.reports import Finding
 
         command = [sys.executable, "-P", "-m", "recollect.store.hdf5.check", str(self.path)]
         environment = dict(os.environ, PYTHONPATH=_package_path())
@@ -505,6 +499,7 @@ class Memory:
         import time
 
         from recollect.intake.reparse import reparse
+        from recollect.values.reports import RepairReport
 
         stem, number = f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}", 0
         while (aside := self.path.with_name(f"{stem}-{number}" if number else stem)).exists():
@@ -528,6 +523,7 @@ class Memory:
     def compact(self) -> CompactReport:
         """Rewrite the store without what nothing refers to, packed more densely."""
         from recollect.store.hdf5.rewrite import copy_store
+        from recollect.values.reports import CompactReport
 
         self.checkpoint()
         before = self.path.stat().st_size
@@ -564,24 +560,6 @@ class Memory:
                 Ingest(writer, self.config.host).fold(pending)
                 writer.commit()
         return path.stat().st_size
-
-
-@dataclass(frozen=True, slots=True)
-class CompactReport:
-    """What a rewrite saved."""
-
-    bytes_before: int
-    bytes_after: int
-
-
-@dataclass(frozen=True, slots=True)
-class RepairReport:
-    """What a repair could keep, what it could not, and where the damaged file is now."""
-
-    kept_lines: int
-    lost_lines: int
-    lost: list[str]
-    moved_to: Path
 
 
 def _now_ms() -> int:

@@ -17,7 +17,6 @@ from tests.support import DATA
 from recollect.insight.usage import (
     GROUPINGS,
     TOKEN_KINDS,
-    UsageLine,
     check_prices,
     explain,
     price_of,
@@ -31,6 +30,7 @@ from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.records import Cursor, SessionFacts, SourceFile
 from recollect.values.stored import Session, Source
+from recollect.values.usage import UsageLine
 
 DAY_MS = 86_400_000
 COUNTED = (*TOKEN_KINDS, "reasoning")

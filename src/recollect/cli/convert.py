@@ -12,9 +12,9 @@ from recollect.cli.ingest import print_report, report_object, stopped
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Column, Screen
 from recollect.config import load_config
-from recollect.intake.ingest import Report
 from recollect.memory import Memory
 from recollect.values.errors import SourceError, UsageError
+from recollect.values.reports import Report
 from recollect.values.text import one_line, size
 
 _UNREAD = "no agent's log"

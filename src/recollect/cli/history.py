@@ -10,8 +10,8 @@ from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.search import hit_head, hit_object, snippet_parts
 from recollect.cli.show import call_summary
-from recollect.insight.history import Command, Fix, Touch
 from recollect.present.objects import entry_object, session_object
+from recollect.values.history import Command, Fix, Touch
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import age, many, one_line
 

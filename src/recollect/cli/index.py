@@ -10,7 +10,7 @@ from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen
 from recollect.cli.search import fresh_object
 from recollect.memory import Memory
-from recollect.search.run import Fresh
+from recollect.values.hits import Fresh
 from recollect.values.text import many
 
 

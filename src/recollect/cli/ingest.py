@@ -19,11 +19,11 @@ from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.search import fresh_object
 from recollect.config import load_config
-from recollect.intake.at_risk import Standing, standing
-from recollect.intake.ingest import Report
+from recollect.intake.at_risk import standing
 from recollect.light.journal import journal_path
 from recollect.memory import Memory
 from recollect.values.records import Relation
+from recollect.values.reports import Report, Standing
 from recollect.values.text import dollars, many, one_line, size
 
 _NAMED_MAX = 8  # places, files and types spelled out; the rest is a count

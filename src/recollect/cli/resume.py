@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled
-from recollect.export.deliver import Delivered
+from recollect.values.fidelity import Delivered
 from recollect.values.text import many, one_line, size
 
 

@@ -22,7 +22,7 @@ from recollect.values.errors import RecollectError
 from recollect.values.text import ascii_json, one_line
 
 if TYPE_CHECKING:
-    from recollect.intake.ingest import Progress
+    from recollect.values.reports import Progress
 
 _END_SECONDS = 20.0  # that a round has to come to a safe end once we are told to stop
 

@@ -14,8 +14,9 @@ from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
 from recollect.memory import Memory
-from recollect.recall.saved import Curated, Opened, find, opened
+from recollect.recall.saved import Curated, find, opened
 from recollect.values.errors import UsageError
+from recollect.values.saved import Opened
 from recollect.values.text import age, many, moment, one_line
 
 # What each action takes, in the order it is typed.

@@ -10,8 +10,8 @@ from typing import Any
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.present.objects import flag_names
-from recollect.search.run import Fresh, Hit, Results
 from recollect.values.errors import UsageError
+from recollect.values.hits import Fresh, Hit, Results
 from recollect.values.records import Flag
 from recollect.values.text import age, many, one_line, short, tokens
 

@@ -9,7 +9,7 @@ from typing import Any
 from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.insight.threads import Thread
+from recollect.values.history import Thread
 from recollect.values.text import age, many, one_line
 
 

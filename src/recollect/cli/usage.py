@@ -9,10 +9,10 @@ from typing import Any
 from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.insight.usage import UsageLine, UsageReport, UsageRow
 from recollect.insight.usage import explain as explain_usage
 from recollect.values.errors import UsageError
 from recollect.values.text import dollars, many, moment, one_line
+from recollect.values.usage import UsageLine, UsageReport, UsageRow
 
 _KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 

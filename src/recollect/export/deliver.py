@@ -6,7 +6,6 @@ import os
 import uuid
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,27 +15,11 @@ from recollect.export.masked import masked
 from recollect.export.write import write_session
 from recollect.values.conversation import Conversation
 from recollect.values.errors import UsageError
-from recollect.values.fidelity import Fidelity
+from recollect.values.fidelity import Delivered
 
 # What is written as the version of the client: the newest that was seen to open these files.
 CLAUDE_VERSION = "2.1.197"
 CODEX_VERSION = "0.166.0"
-
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """A session's file, how to open it, and what became of each part. `path` is None in a dry run.
-
-    `masked`: secrets by kind; None where nobody looked for any.
-    """
-
-    agent: str
-    session_id: str
-    path: Path | None
-    command: str
-    bytes: int
-    fidelity: Fidelity
-    masked: Counter[str] | None
 
 
 def deliver(

@@ -10,45 +10,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.claude.agent import ClaudeAdapter
 from recollect.agents.saved import is_conversation
 from recollect.values.records import Role
+from recollect.values.reports import Doomed, Standing
 from recollect.values.stored import Source
 
 CLEANUP_DAYS = 30  # Claude Code's default
 SOON_DAYS = 7
 
 _DAY_MS = 86_400_000
-
-
-@dataclass(frozen=True, slots=True)
-class Doomed:
-    """A log the agent will delete. `days_left` is 0 when its next start may do it."""
-
-    path: str
-    session: str
-    modified_ms: int
-    days_left: int
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How the stored sources stand on this machine's disk.
-
-    `oldest` is the log that will be deleted first. `soon` sessions have at most
-    `SOON_DAYS` left. `gone` sessions are only in the store. `changed` sources have
-    something new, or were rewritten, since they were last read.
-    """
-
-    cleanup_days: int
-    oldest: Doomed | None = None
-    soon: int = 0
-    gone: int = 0
-    changed: int = 0
-    newest_ms: int = 0
 
 
 def cleanup_days(home: Path, environ: Mapping[str, str]) -> int:

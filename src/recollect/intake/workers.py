@@ -21,10 +21,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from recollect.agents.registry import ADAPTERS
 from recollect.intake.discover import Found
-from recollect.intake.ingest import Ingest, Report
+from recollect.intake.ingest import Ingest
 from recollect.store.hdf5.pack import Parcel, ParcelWriter
 from recollect.values.errors import RecollectError
 from recollect.values.records import SourceFile
+from recollect.values.reports import Report
 
 if TYPE_CHECKING:
     from recollect.store.hdf5.write import Hdf5Writer

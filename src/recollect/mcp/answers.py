@@ -23,10 +23,10 @@ from recollect.values.records import Flag
 from recollect.values.text import age, many, moment, one_line, printable, tokens
 
 if TYPE_CHECKING:
-    from recollect.insight.threads import Thread
-    from recollect.intake.ingest import Report
     from recollect.memory import Memory
-    from recollect.search.run import Fresh, Hit, Results
+    from recollect.values.history import Thread
+    from recollect.values.hits import Fresh, Hit, Results
+    from recollect.values.reports import Report
 
 
 @dataclass(frozen=True, slots=True)

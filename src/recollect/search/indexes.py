@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING
 
 from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
-from recollect.search.run import Fresh, Request, Results, Search
+from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
 from recollect.search.text.index import TextIndex
 from recollect.store.contract import Store, View
 from recollect.values.errors import UsageError
+from recollect.values.hits import Fresh, Results
+from recollect.values.reports import Progress
 from recollect.values.stored import StoreInfo
 
 if TYPE_CHECKING:
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
 ROUND_SECONDS = 30.0  # of indexing on one view of the store: others want to put their commits in place
 IDLE_MAX = 4  # opened indexes that are kept for the next who asks
 CATCH_UP_SECONDS = 0.5  # that a search spends on what is new, for each index
-
-Progress = Callable[[str, int, int], None]  # which index, entries done, entries in all
 
 
 class Indexes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -22,16 +22,9 @@ from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.read import Hdf5View
 from recollect.values.errors import RecollectError
 from recollect.values.ids import line_key
+from recollect.values.reports import Finding
 
 _ROWS_AT_ONCE = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is not as it should be. `error`: data is affected; `warning`: only worth knowing."""
-
-    level: str
-    what: str
 
 
 def check_path(path: Path) -> list[Finding]:

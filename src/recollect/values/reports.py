@@ -1,0 +1,98 @@
+"""What work on a store did or found: an ingest, a rewrite, a repair, a check, a look at the logs on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Progress = Callable[[str, int, int], None]  # of what, how much is done, how much in all
+
+
+@dataclass(slots=True)
+class Report:
+    """What an ingest did. `lines` is the sum of the five counts behind it."""
+
+    sources: int = 0
+    unchanged: int = 0
+    changed: int = 0
+    restarted: int = 0
+    bytes_source: int = 0
+    bytes_parsed: int = 0
+    lines: int = 0
+    taken: int = 0
+    duplicate: int = 0
+    bad: int = 0
+    blank: int = 0
+    waiting: int = 0
+    entries: int = 0
+    lenient: int = 0
+    bad_reasons: Counter[str] = field(default_factory=Counter)
+    bad_places: list[str] = field(default_factory=list)
+    unknown_types: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, str] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class ReparseReport:
+    """What deriving again gave."""
+
+    lines: int = 0
+    entries_before: int = 0
+    entries_after: int = 0
+    unknown_types: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactReport:
+    """What a rewrite saved."""
+
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What a repair could keep, what it could not, and where the damaged file is now."""
+
+    kept_lines: int
+    lost_lines: int
+    lost: list[str]
+    moved_to: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be. `error`: data is affected; `warning`: only worth knowing."""
+
+    level: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """A log the agent will delete. `days_left` is 0 when its next start may do it."""
+
+    path: str
+    session: str
+    modified_ms: int
+    days_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the stored sources stand on this machine's disk.
+
+    `oldest` is the log that will be deleted first. `soon` sessions have at most
+    `SOON_DAYS` left. `gone` sessions are only in the store. `changed` sources have
+    something new, or were rewritten, since they were last read.
+    """
+
+    cleanup_days: int
+    oldest: Doomed | None = None
+    soon: int = 0
+    gone: int = 0
+    changed: int = 0
+    newest_ms: int = 0
