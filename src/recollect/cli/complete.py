@@ -13,9 +13,9 @@ from itertools import pairwise
 from recollect.cli.opening import open_memory
 from recollect.cli.parser import build_parser
 from recollect.cli.screen import Column, Screen
-from recollect.search.query import FIELDS
 from recollect.values.errors import RecollectError
 from recollect.values.text import one_line
+from recollect.values.vocabulary import QUERY_FIELDS
 
 _QUERIES = ("search", "how")
 _SESSIONS_MAX = 200
@@ -29,7 +29,7 @@ def complete(args: argparse.Namespace, screen: Screen) -> int:
             screen.line(one_line(word))
         return 0
     if args.field is None:
-        found = [(field, 0) for field in sorted(FIELDS)]
+        found = [(field, 0) for field in sorted(QUERY_FIELDS)]
     else:
         with open_memory(args) as memory:
             found = memory.complete(args.field, args.prefix, args.limit or 1_000_000)
@@ -74,7 +74,7 @@ def _candidates(args: argparse.Namespace, words: Sequence[str]) -> Iterator[str]
     elif name in _QUERIES:
         yield from _query(args, last)
     elif name == "complete":
-        yield from _fitting(sorted(FIELDS), last)
+        yield from _fitting(sorted(QUERY_FIELDS), last)
     elif any(action.dest == "session" for action in parsers[name]._actions):
         yield from _values(args, "session", last)
 
@@ -103,8 +103,8 @@ def _query(args: argparse.Namespace, word: str) -> Iterator[str]:
     field, colon, value = word[len(minus) :].rpartition(" ")[2].partition(":")
     lead = word[: len(word) - len(field + colon + value)]
     if not colon:
-        yield from (f"{lead}{each}:" for each in _fitting(sorted(FIELDS), field))
-    elif field in FIELDS:
+        yield from (f"{lead}{each}:" for each in _fitting(sorted(QUERY_FIELDS), field))
+    elif field in QUERY_FIELDS:
         for each in _values(args, field, value):
             yield f'{lead}{field}:"{each}"' if " " in each else f"{lead}{field}:{each}"
 

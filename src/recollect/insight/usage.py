@@ -21,8 +21,8 @@ import numpy as np
 from recollect.store.contract import Array, UsageColumns, View
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.usage import UsageLine, UsageReport, UsageRow
+from recollect.values.vocabulary import GROUPINGS
 
-GROUPINGS = ("", "day", "model", "project", "session", "agent")
 TOKEN_KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 UNKNOWN = "unknown"  # the group of what has no time, model or project
 TOTAL = "total"
@@ -205,8 +205,8 @@ def _microdollars(dollars: float | None) -> int:
 
 def _grouped(columns: UsageColumns, by: str) -> tuple[list[str], Array]:
     """The groups' names, and for every response the position of its group among them."""
-    if by not in GROUPINGS:
-        raise UsageError(f"usage by {by!r}: no such grouping", hint=f"there are {', '.join(GROUPINGS[1:])}")
+    if by and by not in GROUPINGS:
+        raise UsageError(f"usage by {by!r}: no such grouping", hint=f"there are {', '.join(GROUPINGS)}")
     if not by:
         return [TOTAL], np.zeros(len(columns.model), np.int64)
     if by == "day":

@@ -29,6 +29,7 @@ from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
 from recollect.values.hits import Fresh, Hit, Results
 from recollect.values.stored import StoredEntry
+from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
     from recollect.search.embed.contract import Embedder
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
 
-MODES = ("hybrid", "text", "vector")
 PATTERN_SECONDS = 2.0
 PATTERN_ROWS = 512  # read at a time, newest first
 RERANKED = 50
@@ -73,8 +73,8 @@ class Request:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise UsageError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(MODES)}")
-        if self.fusion not in fuse.FUSIONS:
-            raise UsageError(f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(fuse.FUSIONS)}")
+        if self.fusion not in FUSIONS:
+            raise UsageError(f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(FUSIONS)}")
         if self.mode == "text" and (self.near or self.not_near):
             raise UsageError("near and not_near compare meaning, which mode text leaves out")
         if self.limit < 0 or self.offset < 0:
