@@ -14,17 +14,16 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
 from recollect.light.journal import journal_path
-from recollect.store.contract import View
-from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import (
     NotFound,
     RecollectError,
+    SourceError,
     StoreBusy,
     StoreCorrupt,
     StoreWriteFailed,
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     import datetime
 
     from recollect.search.indexes import Indexes
+    from recollect.store.contract import View
+    from recollect.store.hdf5.engine import Hdf5Store
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
     from recollect.values.fidelity import Delivered
@@ -44,9 +45,21 @@ if TYPE_CHECKING:
     from recollect.values.hits import Fresh, Results
     from recollect.values.recalled import Catalog, Reading, Recall
     from recollect.values.records import Segment
-    from recollect.values.reports import CompactReport, Finding, Progress, RepairReport, ReparseReport, Report
-    from recollect.values.saved import Curated
-    from recollect.values.usage import UsageReport
+    from recollect.values.reports import (
+        Batch,
+        CompactReport,
+        Estimate,
+        Finding,
+        Progress,
+        RepairReport,
+        ReparseReport,
+        Report,
+        Standing,
+        Stop,
+    )
+    from recollect.values.saved import Curated, Opened
+    from recollect.values.stored import VectorModel
+    from recollect.values.usage import UsageLine, UsageReport
 
 # What only some verbs need is imported by them: an agent asks one question per process,
 # and everything above costs time before the answer.
@@ -66,6 +79,8 @@ class Memory:
         cls, path: str | os.PathLike[str] | None = None, *, create: bool = True, config: Config | None = None
     ) -> Memory:
         """The memory at `path`, by default the person's own; a missing one is made unless `create=False`."""
+        from recollect.store.hdf5.engine import Hdf5Store
+
         config = config or load_config(os.fspath(path) if path is not None else None)
         target = Path(path) if path is not None else config.store
         # A hook may have appended before there ever was a store.
@@ -173,6 +188,25 @@ class Memory:
         with self.view() as view:
             return view.find_session(prefix)
 
+    def find(self, id_: str) -> tuple[Session, StoredEntry | None]:
+        """A session by the beginning of its id; or an entry by its id, with its session."""
+        with self.view() as view:
+            try:
+                return view.find_session(id_), None
+            except NotFound as error:
+                try:
+                    entry = view.find_entry(id_)
+                except NotFound:
+                    raise error from None
+                return view.session_rows()[entry.session_row], entry
+
+    def around(self, entry: StoredEntry, before: int, after: int) -> list[StoredEntry]:
+        """An entry between those that come before and after it in its session."""
+        from recollect.insight.surroundings import around
+
+        with self.view() as view:
+            return around(view, entry, before, after)
+
     def show(self, prefix: str) -> Iterator[StoredEntry]:
         """Everything a session shows, in order."""
         with self.view() as view:
@@ -200,6 +234,36 @@ class Memory:
 
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices)
+
+    def usage_lines(self, by: str = "", group: str = "", limit: int | None = None) -> list[UsageLine]:
+        """The responses behind the figures of a group, dearest first, each with its line in a log."""
+        from recollect.insight.usage import explain
+
+        with self.view() as view:
+            return explain(view, view.usage(), self.config.prices, by=by, group=group, limit=limit)
+
+    def odd_lines(self) -> dict[str, int]:
+        """Lines that are not simply entries, by what is odd about them."""
+        from recollect.store.hdf5.read import Hdf5View
+        from recollect.values.records import LineFlag
+
+        counted = (LineFlag.BAD, LineFlag.BLANK, LineFlag.PENDING, LineFlag.LENIENT, LineFlag.UNKNOWN)
+        with self.view() as view:
+            assert isinstance(view, Hdf5View)
+            flags = view.table("lines").read("flags")
+        return {flag.name.lower(): int((flags & int(flag) != 0).sum()) for flag in counted}
+
+    def types(self) -> dict[str, tuple[int, bool]]:
+        """How many lines there are of each record type, and whether this version knows it."""
+        with self.view() as view:
+            return view.types()
+
+    def standing(self) -> Standing:
+        """How the logs on this machine's disk stand: which changed, which are gone or soon deleted."""
+        from recollect.intake.at_risk import standing
+
+        home, now_ms = Path.home(), _now_ms()
+        return standing(self.sources(), host=self.config.host, home=home, environ=os.environ, now_ms=now_ms)
 
     # -- search ----------------------------------------------------------------------------
 
@@ -344,6 +408,24 @@ class Memory:
             dry_run=dry_run,
         )
 
+    def export(self, prefix: str, form: str, *, redacted: bool = True) -> Iterator[bytes]:
+        """A session piece by piece: `raw`, byte for byte, or a page for people, secrets masked."""
+        if form == "raw":
+            yield from self.raw(prefix)
+            return
+        from recollect.export.pages.session import session_page
+
+        with self.view() as view:
+            yield from session_page(view, view.find_session(prefix), form, redacted=redacted)
+
+    def page(
+        self, form: str, assembly: Assembly, conversation: Conversation, *, redacted: bool = True
+    ) -> tuple[str, int]:
+        """An assembly as a page to share, and how many secrets are masked in it."""
+        from recollect.export.pages.session import assembly_page
+
+        return assembly_page(form, assembly, conversation, redacted=redacted)
+
     # -- saved threads ---------------------------------------------------------------------
 
     def save_thread(self, assembly: Assembly, name: str) -> Curated:
@@ -368,6 +450,13 @@ class Memory:
 
         with self.view() as view:
             return find(view, name)
+
+    def saved_pieces(self, name: str) -> list[Opened]:
+        """The pieces of a saved thread, in order, with what the store has of each."""
+        from recollect.recall.saved import find, opened
+
+        with self.view() as view:
+            return opened(view, find(view, name))
 
     def edit_thread(self, name: str, op: str, *, piece: int = 0, to: int = 0, new_name: str = "") -> Curated:
         """Drop, pin, unpin, move, rename or delete; returns the thread as it then is.
@@ -446,6 +535,22 @@ class Memory:
             self.indexes.drop()
         self.indexes.catch_up(progress=progress)
         return self.indexes.fresh(waiting)
+
+    def fresh(self) -> Fresh:
+        """How far the indexes reach, without changing them."""
+        return self.indexes.fresh(len(self._store.pending(patient=False)))
+
+    def vector_models(self) -> list[VectorModel]:
+        """What the store holds vectors of."""
+        with self.view() as view:
+            return view.vector_models()
+
+    def embedding_estimate(self) -> Estimate:
+        """What embedding everything from nothing would take."""
+        from recollect.search.embed.estimate import estimate
+
+        with self.view() as view:
+            return estimate(view, self.config.embedder, self.config.embedders, os.environ)
 
     @property
     def indexes(self) -> Indexes:
@@ -555,11 +660,96 @@ class Memory:
         self._store.copy_to(path)
         if pending:
             from recollect.intake.ingest import Ingest
+            from recollect.store.hdf5.engine import Hdf5Store
 
             with Hdf5Store.open(path) as copy, copy.writer() as writer:
                 Ingest(writer, self.config.host).fold(pending)
                 writer.commit()
         return path.stat().st_size
+
+
+# -- what needs no store -------------------------------------------------------------------
+
+
+def log_folders(names: Sequence[str] = ()) -> list[Path]:
+    """Where agents keep their logs on this machine, there or not: all of them, or those of these names."""
+    from recollect.agents.registry import ADAPTERS
+
+    wanted = [adapter for adapter in ADAPTERS if not names or adapter.name in names]
+    roots = [Path(root) for adapter in wanted for root in adapter.roots(Path.home(), os.environ)]
+    return list(dict.fromkeys(roots))
+
+
+def are_logs(path: Path) -> bool:
+    """Whether a file is an agent's log, or a folder holds some."""
+    from recollect.intake.discover import discover
+
+    try:
+        return bool(discover([path]).found)
+    except SourceError:  # gone again
+        return False
+
+
+def follow_logs(
+    folders: Sequence[Path], *, stop: Stop, poll: bool = False, poll_seconds: float = 5.0
+) -> Iterator[Batch]:
+    """What changes below the folders, batch by batch, until told to stop."""
+    from recollect.intake.watch import follow
+
+    return follow(folders, stop=stop, poll=poll, poll_seconds=poll_seconds)
+
+
+@contextlib.contextmanager
+def only_watcher(config: Config) -> Iterator[bool]:
+    """Whether this process is the only one that watches for a store, to the end of the block."""
+    from recollect.intake.watch import alone
+
+    with contextlib.ExitStack() as held:
+        try:
+            only = held.enter_context(alone(config.state / "watch"))
+        except OSError as error:
+            raise UsageError(
+                f"{config.state}: cannot hold a lock: {error.strerror}",
+                hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
+            ) from error
+        yield only
+
+
+def check_target(path: Path, *, force: bool = False) -> None:
+    """Say what stands against writing a file there, before any work is done."""
+    from recollect.export.files import refuse
+
+    refuse(path, force=force)
+
+
+def write_target(path: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
+    """Write a file that appears whole or not at all, for its owner alone; returns how many bytes."""
+    from recollect.export.files import write_file
+
+    return write_file(path, pieces, force=force)
+
+
+def spooled(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Take all pieces at once, and hand them on at whatever pace they are wanted."""
+    from recollect.export.files import spooled
+
+    return spooled(pieces)
+
+
+def embedder_names() -> list[str]:
+    """Every embedder there is on this machine, but for folders."""
+    from recollect.search.embed import names
+
+    return names()
+
+
+def build_minilm(config: Config, source: Path) -> Path:
+    """Make MiniLM out of a package or folder with its weights; returns where it is."""
+    from recollect.search.embed import minilm
+
+    target = config.models / "minilm"
+    minilm.build(source, target)
+    return target
 
 
 def _now_ms() -> int:

@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Until the words are parsed, this is all that is known of the person's wishes.
     screen = Screen(json="--json" in words, color=False, quiet=False)
     try:
-        args = build_parser().parse_args(words)
+        args = build_parser(words).parse_args(words)
         screen = Screen(json=args.json, color=not args.no_color, quiet=args.quiet)
         command = getattr(importlib.import_module(args.module), args.function)
         code: int = command(args, screen)

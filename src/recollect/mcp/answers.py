@@ -13,11 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ingest import standing_of
-from recollect.cli.search import behind_note
-from recollect.cli.status import store_object
 from recollect.light.project import project_of
 from recollect.mcp.tools import RECALL_TOKENS, SEARCH_TOKENS
+from recollect.present.hits import behind_note
 from recollect.recall.fence import fenced
 from recollect.values.records import Flag
 from recollect.values.text import age, many, moment, one_line, printable, tokens
@@ -40,8 +38,8 @@ class Answer:
 def memory_status(memory: Memory) -> Answer:
     """Numbers, and no word from inside a log."""
     now_ms = time.time_ns() // 1_000_000
-    info, risk = memory.info(), standing_of(memory)
-    fresh = memory.indexes.fresh(store_object(memory)["journal_pending"])
+    info, risk = memory.info(), memory.standing()
+    fresh = memory.fresh()
     last_ms = max((each.facts.ended_ms for each in memory.sessions()), default=0)
     return Answer(
         values={

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 Progress = Callable[[str, int, int], None]  # of what, how much is done, how much in all
 
@@ -96,3 +97,35 @@ class Standing:
     gone: int = 0
     changed: int = 0
     newest_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What embedding would take; `dollars` is None where it costs nothing, or nobody knows."""
+
+    embedder: str
+    pieces: int
+    tokens: int
+    dollars: float | None
+
+
+BURST_MAX = 500  # paths in a batch; beyond, a look at everything is cheaper
+
+
+class Stop(Protocol):
+    """Asked twice a second."""
+
+    def is_set(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files that changed and folders that appeared; with neither, a tick to do other things at.
+
+    All are below a followed folder and none is reached through a link. `trouble` says, once,
+    why the kernel is not asked any more.
+    """
+
+    paths: tuple[Path, ...] = ()
+    everything: bool = False
+    trouble: str = ""
