@@ -14,7 +14,7 @@ from recollect.present.hits import HIT_FIELDS, behind_note, fresh_object, hit_ob
 from recollect.values.errors import UsageError
 from recollect.values.hits import Hit, Results
 from recollect.values.text import many, one_line, tokens
-from recollect.values.vocabulary import FUSIONS, MODES, STRATEGIES
+from recollect.values.vocabulary import AUTO, FUSIONS, MODES, STRATEGIES
 
 
 def add_words(commands: Any) -> None:
@@ -81,10 +81,11 @@ def _ranking(command: Parser) -> None:
     )
     command.add_argument(
         "--strategy",
-        choices=STRATEGIES,
-        default="auto",
+        choices=(AUTO, *STRATEGIES),
+        default=AUTO,
         metavar="S",
-        help=f"how vectors are compared: {', '.join(STRATEGIES)} (default: auto, by size and hardware)",
+        help=f"how vectors are compared: {AUTO}, {', '.join(STRATEGIES)} "
+        f"(default: {AUTO}, by size and hardware)",
     )
 
 
