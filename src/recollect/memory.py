@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +33,7 @@ from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, sou
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Iterable, Iterator, Sequence
 
     from recollect.search.indexes import Indexes
     from recollect.store.contract import View

@@ -20,11 +20,14 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from recollect.cli.parser import build_parser
 from recollect.cli.screen import OutputGone, Screen
 from recollect.values.errors import RecollectError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 

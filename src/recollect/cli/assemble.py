@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.resume import print_delivered
@@ -12,10 +11,14 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import AGENTS, add_command, budget_option, delivery_options
 from recollect.memory import check_target, write_target
 from recollect.present.assembly import assembly_object, delivered_object
-from recollect.values.assembly import Assembly
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.text import many, moment, one_line, size
 from recollect.values.vocabulary import PAGES
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.assembly import Assembly
 
 
 def add_words(commands: Any) -> None:

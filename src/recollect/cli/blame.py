@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.hit_lines import place_parts
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, limit
 from recollect.present.history import touch_object
-from recollect.values.stored import StoredEntry
 from recollect.values.text import many, one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.stored import StoredEntry
 
 _WIDTH = 160
 

@@ -5,16 +5,19 @@ Made anew, and put in the place of what hooks had ready, so that the next one is
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Screen
 from recollect.cli.words import add_command, budget_option
 from recollect.hooks.state import CATALOG_TOKENS, write_catalog
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
 
 
 def add_words(commands: Any) -> None:

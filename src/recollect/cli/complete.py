@@ -6,9 +6,8 @@ Commands and options are completed from the one place that defines them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.parser import build_parser, command_in
@@ -17,6 +16,9 @@ from recollect.cli.words import add_command, limit
 from recollect.values.errors import RecollectError
 from recollect.values.text import one_line
 from recollect.values.vocabulary import QUERY_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 
 def add_words(commands: Any) -> None:

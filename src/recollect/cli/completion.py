@@ -5,11 +5,14 @@ The scripts know nothing: they hand the words over to `complete` and print what 
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.screen import Screen
 from recollect.cli.words import add_command
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
 
 SHELLS = ("bash", "zsh", "fish")
 

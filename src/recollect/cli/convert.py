@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.ingest import print_report, stopped
 from recollect.cli.progress import Progress
@@ -17,8 +16,12 @@ from recollect.config import load_config
 from recollect.memory import Memory
 from recollect.present.reports import report_object
 from recollect.values.errors import SourceError, UsageError
-from recollect.values.reports import Report
 from recollect.values.text import one_line, size
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.reports import Report
 
 
 def add_words(commands: Any) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Screen
@@ -14,6 +13,9 @@ from recollect.config import load_config
 from recollect.memory import build_minilm, embedder_names
 from recollect.values.errors import UsageError
 from recollect.values.text import many
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_words(commands: Any) -> None:

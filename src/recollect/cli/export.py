@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Screen
 from recollect.cli.words import add_command, session_argument
 from recollect.memory import Memory, check_target, spooled, write_target
 from recollect.present.jsonl import jsonl
 from recollect.values.errors import UsageError
 from recollect.values.text import size
 from recollect.values.vocabulary import FORMS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from recollect.cli.screen import Screen
 
 
 def add_words(commands: Any) -> None:

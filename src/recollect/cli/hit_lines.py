@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from recollect.cli.screen import Part, Styled
-from recollect.values.hits import Hit
 from recollect.values.records import Flag
-from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import age, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from recollect.values.hits import Hit
+    from recollect.values.stored import Session, StoredEntry
 
 
 def hit_head(hit: Hit) -> list[Part]:

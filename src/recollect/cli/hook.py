@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.agents.editing.change import Agent, Change, Installed, carry_out
 from recollect.cli.hook_status import captured_object, print_captured
@@ -18,6 +16,10 @@ from recollect.hooks.command import hook_command, mcp_command
 from recollect.setup.agents import agents, chosen
 from recollect.values.errors import RecollectError
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
 
 ACTIONS = ("install", "remove", "status")
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
-from recollect.cli.screen import Screen
 from recollect.cli.words import add_command
-from recollect.memory import Memory
 from recollect.present.hits import fresh_object
-from recollect.values.hits import Fresh
 from recollect.values.text import many
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
+    from recollect.memory import Memory
+    from recollect.values.hits import Fresh
 
 
 def add_words(commands: Any) -> None:

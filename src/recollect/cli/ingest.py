@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.index import indexed
 from recollect.cli.open_memory import open_memory
@@ -25,8 +23,13 @@ from recollect.present.short_ids import short_ids
 from recollect.present.status import totals_object
 from recollect.present.usage import cost_text
 from recollect.values.records import Relation
-from recollect.values.reports import Report, Standing
 from recollect.values.text import many, one_line, size
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from recollect.values.reports import Report, Standing
 
 
 def add_words(commands: Any) -> None:

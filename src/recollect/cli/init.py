@@ -6,11 +6,9 @@ person at a terminal, or by --yes. Done twice, the second time finds nothing to 
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.agents.editing.change import Agent, Change, carry_out
 from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
@@ -22,6 +20,10 @@ from recollect.config import Config, load_config
 from recollect.memory import log_folders
 from recollect.values.errors import RecollectError, UsageError
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
 
 
 def add_words(commands: Any) -> None:

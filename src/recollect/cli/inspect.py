@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.screen import Column, Screen, Styled
 from recollect.cli.store_lines import print_store
@@ -13,6 +12,9 @@ from recollect.memory import Memory
 from recollect.present.status import odd_text, store_object
 from recollect.values.errors import StoreMissing
 from recollect.values.text import many, one_line
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_words(commands: Any) -> None:

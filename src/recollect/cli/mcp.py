@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.screen import Screen
 from recollect.cli.words import add_command, count
 from recollect.mcp.wire import claim, leave
 from recollect.values.errors import UsageError
+
+if TYPE_CHECKING:
+    from recollect.cli.screen import Screen
 
 
 def add_words(commands: Any) -> None:

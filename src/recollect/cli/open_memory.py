@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from recollect.config import load_config
-from recollect.memory import capture_followed
+from recollect.memory import Memory, capture_followed
 
 if TYPE_CHECKING:
-    from recollect.memory import Memory
+    import argparse
 
 
 def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:

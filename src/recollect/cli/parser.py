@@ -7,13 +7,16 @@ the words of thirty others; help, and a word that is no command, look at all of 
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
-from collections.abc import Iterable, Iterator
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 from recollect.cli.words import Parser, Version, example_text, shared
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
 
 ABOUT = "The memory your coding agents run on: every conversation, lossless, in one file you own."
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
-from recollect.cli.screen import Screen
 from recollect.cli.words import add_command
 from recollect.values.text import many, one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
 
 
 def add_words(commands: Any) -> None:

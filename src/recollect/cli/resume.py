@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import AGENTS, add_command, delivery_options
 from recollect.present.assembly import delivered_object
-from recollect.values.fidelity import Delivered
 from recollect.values.text import many, one_line, size
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.fidelity import Delivered
 
 
 def add_words(commands: Any) -> None:

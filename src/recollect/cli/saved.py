@@ -5,20 +5,23 @@ Pieces are named by the number they were saved with, which they keep.
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
 from recollect.cli.words import add_command
-from recollect.memory import Memory
 from recollect.present.assembly import piece_object, saved_object
 from recollect.present.short_ids import short_ids
 from recollect.values.errors import UsageError
-from recollect.values.saved import Curated, Opened
 from recollect.values.text import age, many, moment, one_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from recollect.memory import Memory
+    from recollect.values.saved import Curated, Opened
 
 
 def add_words(commands: Any) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.hit_lines import hit_head, snippet_parts
 from recollect.cli.open_memory import open_memory
@@ -12,9 +10,14 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import Parser, add_command, count
 from recollect.present.hits import HIT_FIELDS, behind_note, fresh_object, hit_object
 from recollect.values.errors import UsageError
-from recollect.values.hits import Hit, Results
 from recollect.values.text import many, one_line, tokens
 from recollect.values.vocabulary import AUTO, FUSIONS, MODES, STRATEGIES
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from recollect.values.hits import Hit, Results
 
 
 def add_words(commands: Any) -> None:

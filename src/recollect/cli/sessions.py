@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
@@ -13,8 +11,13 @@ from recollect.cli.words import add_command, count
 from recollect.present.sessions import relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
-from recollect.values.stored import Session
 from recollect.values.text import age, many, one_line, short
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from recollect.values.stored import Session
 
 
 def add_words(commands: Any) -> None:

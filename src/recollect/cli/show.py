@@ -7,9 +7,7 @@ the store is closed again.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
@@ -17,8 +15,13 @@ from recollect.cli.transcript import Line, is_wanted, say, session_line, transcr
 from recollect.cli.words import add_command, count, session_argument, transcript_options
 from recollect.present.sessions import entry_object, relation_text, session_object
 from recollect.present.short_ids import short_ids
-from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import moment, one_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from recollect.values.stored import Session, StoredEntry
 
 
 def add_words(commands: Any) -> None:

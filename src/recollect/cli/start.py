@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.ingest import ingest
-from recollect.cli.screen import Screen
 from recollect.cli.words import add_command
 from recollect.memory import are_logs, log_folders
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
 
 
 def add_words(commands: Any) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.hook_status import captured_object, hooks_text, print_captured
 from recollect.cli.ingest import print_risk
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Screen
 from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
 from recollect.present.reports import standing_object
 from recollect.present.status import odd_text, store_object, totals_object
 from recollect.present.usage import cost_text
 from recollect.values.text import many
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
 
 
 def add_words(commands: Any) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Screen
 from recollect.cli.transcript import is_wanted, say, session_line, transcript_lines
 from recollect.cli.words import add_command, count, session_argument, transcript_options
-from recollect.memory import Memory
 from recollect.present.sessions import entry_object, session_object
-from recollect.values.stored import Session, StoredEntry
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from recollect.cli.screen import Screen
+    from recollect.memory import Memory
+    from recollect.values.stored import Session, StoredEntry
 
 
 def add_words(commands: Any) -> None:

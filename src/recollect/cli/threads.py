@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
 from recollect.cli.words import add_command, limit
 from recollect.present.sessions import thread_object
 from recollect.present.short_ids import short_ids
-from recollect.values.history import Thread
 from recollect.values.text import age, many, one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.history import Thread
 
 
 def add_words(commands: Any) -> None:

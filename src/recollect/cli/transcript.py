@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.present.history import call_summary
 from recollect.values.records import Entry, Flag, Kind
-from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import ellipsis, many, moment, one_line, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from recollect.values.stored import Session, StoredEntry
 
 Line = list[Part]
 

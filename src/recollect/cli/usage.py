@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
@@ -13,8 +12,12 @@ from recollect.present.short_ids import short_ids
 from recollect.present.usage import usage_object
 from recollect.values.errors import UsageError
 from recollect.values.text import dollars, many, moment, one_line
-from recollect.values.usage import UsageLine, UsageReport, UsageRow
 from recollect.values.vocabulary import GROUPINGS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.usage import UsageLine, UsageReport, UsageRow
 
 
 def add_words(commands: Any) -> None:

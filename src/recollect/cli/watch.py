@@ -16,9 +16,8 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.screen import Screen
 from recollect.cli.watch_round import Stop, Told, nothing_told, work, work_apart
 from recollect.cli.words import add_command, count
 from recollect.config import Config, load_config
@@ -27,6 +26,9 @@ from recollect.memory import are_logs, follow_logs, log_folders, only_watcher
 from recollect.values.errors import UsageError
 from recollect.values.reports import BURST_MAX, Batch
 from recollect.values.text import many, one_line
+
+if TYPE_CHECKING:
+    from recollect.cli.screen import Screen
 
 
 def add_words(commands: Any) -> None:

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,8 @@ from recollect.values.errors import RecollectError
 from recollect.values.text import ascii_json, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from recollect.values.reports import Progress
 
 _STEP_SECONDS = 0.5

@@ -7,12 +7,14 @@ name, so they are defined twice, the second time without a default that would un
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
 from recollect.values.errors import UsageError
 from recollect.values.vocabulary import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 AGENTS = ("claude", "codex")
 

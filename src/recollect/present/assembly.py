@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.values.assembly import Assembly
-from recollect.values.fidelity import Delivered
-from recollect.values.saved import Curated, Opened
+if TYPE_CHECKING:
+    from recollect.values.assembly import Assembly
+    from recollect.values.fidelity import Delivered
+    from recollect.values.saved import Curated, Opened
 
 
 def assembly_object(made: Assembly) -> dict[str, Any]:

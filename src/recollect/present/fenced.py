@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from recollect.recall.fence import fenced
 from recollect.values.text import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 def fenced_blocks(

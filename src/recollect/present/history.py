@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.present.hits import hit_object
 from recollect.present.sessions import entry_object, session_object
-from recollect.values.history import Command, Fix, Touch
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    from recollect.values.history import Command, Fix, Touch
 
 
 def touch_object(touch: Touch) -> dict[str, Any]:

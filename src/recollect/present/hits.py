@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.present.sessions import flag_names
-from recollect.values.hits import Fresh, Hit
 from recollect.values.text import many, short
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recollect.values.hits import Fresh, Hit
 
 HIT_FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.values.reports import Report, Standing
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    from recollect.values.reports import Report, Standing
 
 
 def report_object(report: Report) -> dict[str, Any]:

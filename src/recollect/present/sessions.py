@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.values.history import Thread
 from recollect.values.records import Flag, Relation
 from recollect.values.text import one_line
 
 if TYPE_CHECKING:
+    from recollect.values.history import Thread
     from recollect.values.stored import Session, StoredEntry
 
 _FLAGS = tuple((int(flag), flag.name.lower()) for flag in Flag)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.values.text import dollars, many
-from recollect.values.usage import UsageRow
+
+if TYPE_CHECKING:
+    from recollect.values.usage import UsageRow
 
 
 def usage_object(row: UsageRow) -> dict[str, Any]:
