@@ -38,7 +38,7 @@ def check(args: argparse.Namespace, screen: Screen) -> int:
 def _check(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         findings = memory.check()
-        path = str(memory.path)
+        path = memory.name
     damaged = any(each.level == "error" for each in findings)
     if screen.json:
         told = [{"level": each.level, "what": each.what} for each in findings]
@@ -57,7 +57,7 @@ def _check(args: argparse.Namespace, screen: Screen) -> int:
 def _repair(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         report = memory.repair()
-        path = str(memory.path)
+        path = memory.name
     # A place that could not be read may hide lines that nobody can count any more.
     lost = report.lost_lines > 0 or bool(report.lost)
     if screen.json:
@@ -68,7 +68,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
                 "kept_lines": report.kept_lines,
                 "lost_lines": report.lost_lines,
                 "lost": list(report.lost),
-                "moved_to": str(report.moved_to),
+                "moved_to": report.moved_to,
             },
         )
         return int(lost)

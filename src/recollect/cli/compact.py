@@ -27,7 +27,7 @@ def add_words(commands: Any) -> None:
 def compact(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         report = memory.compact()
-        path = str(memory.path)
+        path = memory.name
     if screen.json:
         sizes = {"bytes_before": report.bytes_before, "bytes_after": report.bytes_after}
         screen.object("compact", {"store": path, **sizes})

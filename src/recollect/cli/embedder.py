@@ -10,7 +10,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Screen
 from recollect.cli.words import add_command
 from recollect.config import load_config
-from recollect.memory import build_minilm, embedder_names
+from recollect.memory import Memory, build_minilm, embedder_names
 from recollect.values.errors import UsageError
 from recollect.values.text import many
 
@@ -53,7 +53,7 @@ def embedder(args: argparse.Namespace, screen: Screen) -> int:
 def _list(args: argparse.Namespace, screen: Screen) -> int:
     config = load_config(args.store)
     held: dict[tuple[str, str], int] = {}
-    if config.store.exists():
+    if Memory.exists(config):
         with open_memory(args) as memory:
             held = {(each.name, each.revision): each.rows for each in memory.vector_models()}
     names = embedder_names()

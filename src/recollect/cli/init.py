@@ -17,7 +17,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
-from recollect.memory import log_folders
+from recollect.memory import Memory, log_folders
 from recollect.values.errors import RecollectError, UsageError
 from recollect.values.text import one_line
 
@@ -184,7 +184,7 @@ def _folders(names: Sequence[str]) -> list[str]:
 
 def _catalogs(config: Config, args: argparse.Namespace) -> int | None:
     """Make ready what the next conversation of each project is told; hooks go on from where this got to."""
-    if args.dry_run or args.remove or args.no_hooks or not config.store.exists():
+    if args.dry_run or args.remove or args.no_hooks or not Memory.exists(config):
         return None
     from recollect.hooks.settle import follow_stored, refresh_catalogs
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.screen import Column, Screen, Styled
 from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
+from recollect.config import load_config
 from recollect.memory import Memory
 from recollect.present.status import odd_text, store_object
 from recollect.values.errors import StoreMissing
@@ -29,10 +29,10 @@ def add_words(commands: Any) -> None:
 
 
 def inspect(args: argparse.Namespace, screen: Screen) -> int:
-    path = Path(args.file)
-    if not path.exists():
-        raise StoreMissing(path)
-    with Memory.open(path, create=False) as memory, memory.view():
+    config = load_config(args.file)
+    if config.path is not None and not config.path.exists():
+        raise StoreMissing(config.path)
+    with Memory.open(config=config, create=False) as memory, memory.view():
         store, info = store_object(memory), memory.info()
         odd, types = memory.odd_lines(), memory.types()
     counts = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.words import add_command
+from recollect.config import load_config
 from recollect.values.errors import UsageError
 from recollect.values.text import size
 
@@ -29,16 +30,22 @@ def add_words(commands: Any) -> None:
 
 
 def snapshot(args: argparse.Namespace, screen: Screen) -> int:
-    target = Path(args.destination)
+    target = load_config(args.destination)
+    if target.path is not None:
+        _refuse(target.path)
+    with open_memory(args) as memory:
+        written = memory.snapshot(args.destination)
+        path = memory.name
+    if screen.json:
+        screen.object("snapshot", {"store": path, "path": str(target.store), "bytes": written})
+        return 0
+    screen.line(f"{target.store}: {size(written)}, a whole copy of {path}")
+    return 0
+
+
+def _refuse(target: Path) -> None:
+    """What can be said against a file before it is made."""
     if os.path.lexists(target):
         raise UsageError(f"{target}: already exists", hint="name a file that does not exist yet")
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent}: no such folder", hint="make it first, or name another file")
-    with open_memory(args) as memory:
-        written = memory.snapshot(target)
-        path = str(memory.path)
-    if screen.json:
-        screen.object("snapshot", {"store": path, "path": str(target), "bytes": written})
-        return 0
-    screen.line(f"{target}: {size(written)}, a whole copy of {path}")
-    return 0

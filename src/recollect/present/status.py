@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
-
-from recollect.light.journal import journal_path, read_frames
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
 
 
 def store_object(memory: Memory) -> dict[str, Any]:
-    """The store as files: where, how large, how old, and what waits in its journal."""
-    info, path = memory.info(), memory.path
-    journal = journal_path(path)
-    waiting = sum(1 for _ in read_frames(journal, info.folded)) if journal.exists() else 0
+    """The store as a whole: where, how large, how old, and what waits in its journal."""
+    info, footprint = memory.info(), memory.footprint()
     return {
-        "path": str(path),
+        "path": memory.name,
         "id": info.id,
         "format": info.format,
         "generation": info.generation,
         "created_ms": info.created_ms,
-        "written_ms": os.stat(path).st_mtime_ns // 1_000_000,
-        "bytes": os.stat(path).st_size + (os.stat(journal).st_size if journal.exists() else 0),
+        "written_ms": footprint.written_ms,
+        "bytes": footprint.bytes,
         "line_bytes": info.line_bytes,
         "sources": info.sources,
-        "journal_pending": waiting,
+        "journal_pending": memory.waiting(),
     }
 
 

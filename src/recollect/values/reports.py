@@ -56,20 +56,12 @@ class CompactReport:
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair could keep, what it could not, and where the damaged file is now."""
+    """What a repair could keep, what it could not, and where the damaged store is now."""
 
     kept_lines: int
     lost_lines: int
     lost: list[str]
-    moved_to: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is not as it should be. `error`: data is affected; `warning`: only worth knowing."""
-
-    level: str
-    what: str
+    moved_to: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ def estimate(
 def _pieces(view: View) -> Iterator[str]:
     """Every piece that would be embedded, each once."""
     seen: set[int] = set()
-    for stored in view.entry_range(0, view.info().entries):
+    for stored in view.entry_range(0, view.info().rows_end):
         for piece in pieces_of(stored.entry):
             if (key := hash(piece)) not in seen:
                 seen.add(key)
