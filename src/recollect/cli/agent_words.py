@@ -7,11 +7,10 @@ from typing import Any
 
 from recollect.cli.words import Parser, add_command, count, limit
 from recollect.hooks.state import CATALOG_TOKENS
+from recollect.present.agents import Names, listed, names
 
-# By the names of `recollect.setup.agents`, which a test compares.
-AGENTS = ("claude", "codex")
 _PORT_MAX = 65_535
-EXPORTS = ("claude", "codex", "markdown", "html", "json")
+PAGES = ("markdown", "html", "json")
 HOOK_ACTIONS = ("install", "remove", "status")
 
 
@@ -43,7 +42,11 @@ def _hook(commands: Any) -> None:
         "A hook appends what is new in a conversation to the store's journal at each of its events, in "
         "milliseconds, and never stops the agent. `status` says where it is installed, what it captured "
         "last and what went wrong last.",
-        ("recollect hook status", "recollect hook install --agent claude", "recollect hook remove --project"),
+        (
+            "recollect hook status",
+            f"recollect hook install --agent {names('settings')[0]}",
+            "recollect hook remove --project",
+        ),
     )
     command.add_argument("action", choices=HOOK_ACTIONS, metavar="ACTION", help=", ".join(HOOK_ACTIONS))
     _agents(command)
@@ -53,12 +56,13 @@ def _hook(commands: Any) -> None:
 
 
 def _agents(command: Parser) -> None:
+    known = Names("settings")
     command.add_argument(
         "--agent",
         action="append",
-        choices=AGENTS,
+        choices=known,
         metavar="AGENT",
-        help=f"only this agent, may be repeated: {', '.join(AGENTS)} (default: those on this machine)",
+        help=f"only this agent, may be repeated: {known} (default: those on this machine)",
     )
 
 
@@ -174,6 +178,7 @@ def _recall(commands: Any) -> None:
 
 
 def _assemble(commands: Any) -> None:
+    exports = Names("writer", *PAGES)
     command = add_command(
         commands,
         "assemble",
@@ -184,7 +189,7 @@ def _assemble(commands: Any) -> None:
         "share; secrets are masked.",
         (
             "recollect assemble 'Chrome extension auth flow, OAuth tokens' --budget-tokens 60000",
-            "recollect assemble 'the importer and its tests' --export claude",
+            f"recollect assemble 'the importer and its tests' --export {names('writer')[0]}",
             "recollect assemble 'why we moved to tantivy' --export markdown -o why.md",
         ),
     )
@@ -194,9 +199,9 @@ def _assemble(commands: Any) -> None:
     command.add_argument("--saved", metavar="NAME", help="take one that was kept instead of a description")
     command.add_argument(
         "--export",
-        choices=EXPORTS,
+        choices=exports,
         metavar="TO",
-        help=f"one of {', '.join(EXPORTS)}; the first two print the command that opens it",
+        help=f"one of {exports}; {listed(names('writer'))} print the command that opens it",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="the file of a page; - for stdout")
     _delivery(command)
@@ -217,6 +222,7 @@ def _saved(commands: Any) -> None:
 
 
 def _resume(commands: Any) -> None:
+    writers = Names("writer")
     command = add_command(
         commands,
         "resume",
@@ -224,15 +230,13 @@ def _resume(commands: Any) -> None:
         "Writes the session anew, as the agent itself would go on with it, where the other agent looks "
         "for its own past, and prints the command that opens it. The original is not touched.",
         (
-            "recollect resume 3f2a9c01 --to codex",
-            "recollect resume 3f2a9c01 --to claude --into ~/other-clone",
-            "recollect resume 3f2a9c01 --to claude --until 90ab12cd34ef",
+            f"recollect resume 3f2a9c01 --to {names('writer')[-1]}",
+            f"recollect resume 3f2a9c01 --to {names('writer')[0]} --into ~/other-clone",
+            f"recollect resume 3f2a9c01 --to {names('writer')[0]} --until 90ab12cd34ef",
         ),
     )
     command.add_argument("session", metavar="SESSION", help="a session's id, or any unique beginning of it")
-    command.add_argument(
-        "--to", choices=AGENTS, required=True, metavar="AGENT", help=f"one of {', '.join(AGENTS)}"
-    )
+    command.add_argument("--to", choices=writers, required=True, metavar="AGENT", help=f"one of {writers}")
     command.add_argument(
         "--until", metavar="ENTRY", help="only up to this entry, by the id that `search` prints"
     )

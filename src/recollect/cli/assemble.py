@@ -12,18 +12,19 @@ from recollect.cli.screen import Screen, Styled
 from recollect.export.files import refuse, write_file
 from recollect.export.pages.briefing import Briefing, brief, json_object, markdown, origin
 from recollect.export.pages.html import html
+from recollect.present.agents import Names
 from recollect.recall.assemble.run import Assembly
 from recollect.values.conversation import Conversation
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.text import ascii_json, many, moment, one_line, size
 
-AGENTS = ("claude", "codex")
 _SHOWN_PIECES = 40
 
 
 def assemble(args: argparse.Namespace, screen: Screen) -> int:
     """Plan and choose; then show it, or write it where --export says."""
-    page = args.export is not None and args.export not in AGENTS
+    writers = Names("writer")
+    page = args.export is not None and args.export not in writers
     if page and args.output is None and not args.dry_run:
         raise UsageError(f"--export {args.export} needs a file to write", hint="-o FILE, or -o - for stdout")
     if page and args.output not in (None, "-") and not args.dry_run:
@@ -40,7 +41,7 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
             screen.note(f"kept as {one_line(kept.name)!r}: `recollect saved show` looks into it")
         if args.export and not made.pieces:
             raise NotFound("nothing in the memory fits this description", hint="use other words")
-        if args.export in AGENTS:
+        if args.export in writers:
             done = memory.deliver(
                 told, args.export, folder=args.into or "", redacted=not args.no_redact, dry_run=args.dry_run
             )
@@ -54,7 +55,8 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
     if not made.pieces:
         screen.note("nothing in the memory fits this description; use other words")
     elif not args.export:
-        screen.note("open it: --export claude | --export codex; share it: --export markdown -o FILE")
+        ways = " | ".join(f"--export {name}" for name in writers)
+        screen.note(f"open it: {ways}; share it: --export markdown -o FILE")
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from recollect.cli.agent_words import AGENT_COMMANDS
 from recollect.cli.words import Parser, Version, add_command, count, example_text, limit, shared
+from recollect.present.agents import homes, listed, names, titles, variables
 
 # By the words of `recollect.values.records.Kind`, which a test compares.
 KINDS = ("prompt", "answer", "thought", "call", "result", "image", "summary", "context", "event", "unknown")
@@ -81,7 +82,7 @@ def _start(commands: Any) -> None:
         commands,
         "start",
         "the first look: this machine's logs, or a sample where there are none",
-        "Takes in whatever Claude Code and Codex have written on this machine and says what is now "
+        f"Takes in whatever {titles()} have written on this machine and says what is now "
         "safe. Where they have written nothing, it shows itself on two invented conversations, in "
         "sample.h5 in the current folder.",
         ("recollect start",),
@@ -93,17 +94,17 @@ def _ingest(commands: Any) -> None:
         commands,
         "ingest",
         "take in everything new from your agents' logs",
-        "Reads what Claude Code and Codex have written on this machine, or the files and folders you "
+        f"Reads what {titles()} have written on this machine, or the files and folders you "
         "name, and keeps every line of it. Only what is new since the last time is read. Stopping it "
         "with Ctrl-C is safe at any moment.",
-        ("recollect ingest", "recollect ingest --dry-run", "recollect ingest ~/backup/claude-logs"),
+        ("recollect ingest", "recollect ingest --dry-run", "recollect ingest ~/backup/logs"),
     )
     command.add_argument(
         "paths",
         nargs="*",
         metavar="PATH",
         help="files or folders to read; without any, the folders of the agents on this machine "
-        "(~/.claude, ~/.codex, or where CLAUDE_CONFIG_DIR and CODEX_HOME point)",
+        f"({homes()}, or where {variables()} point)",
     )
     command.add_argument("--dry-run", action="store_true", help="report what would be taken, change nothing")
     command.add_argument(
@@ -329,11 +330,11 @@ def _sessions(commands: Any) -> None:
         (
             "recollect sessions",
             "recollect sessions --project harbor --limit 5",
-            "recollect sessions --agent codex --all",
+            f"recollect sessions --agent {names()[-1]} --all",
         ),
     )
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
-    command.add_argument("--agent", metavar="A", help="only sessions of this agent: claude or codex")
+    command.add_argument("--agent", metavar="A", help=f"only sessions of this agent: {listed(names(), 'or')}")
     command.add_argument(
         "-n", "--limit", type=count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
     )

@@ -29,6 +29,7 @@ from recollect.values.records import (
 from recollect.values.stored import Taken, VectorModel, source_bytes
 
 HOST = "harbor"
+AGENT = "scribe"
 
 
 def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = Kind.PROMPT) -> Line:
@@ -41,11 +42,11 @@ def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = 
 
 
 def source(name: str = "a.jsonl", role: Role = Role.MAIN) -> SourceFile:
-    return SourceFile("claude", f"/logs/{name}", role)
+    return SourceFile(AGENT, f"/logs/{name}", role)
 
 
 def facts(id_: str = "3f2a0000-aaaa", **more: Any) -> SessionFacts:
-    return SessionFacts("claude", id_, **more)
+    return SessionFacts(AGENT, id_, **more)
 
 
 def take(
