@@ -652,10 +652,10 @@ class Memory:
 
 def log_folders(names: Sequence[str] = ()) -> list[Path]:
     """Where agents keep their logs on this machine, there or not: all of them, or those of these names."""
-    from recollect.agents.registry import ADAPTERS
+    from recollect.agents.registry import agents
 
-    wanted = [adapter for adapter in ADAPTERS if not names or adapter.name in names]
-    roots = [Path(root) for adapter in wanted for root in adapter.roots(Path.home(), os.environ)]
+    wanted = [agent for agent in agents() if not names or agent.name in names]
+    roots = [Path(root) for agent in wanted for root in agent.roots(Path.home(), os.environ)]
     return list(dict.fromkeys(roots))
 
 
@@ -751,13 +751,13 @@ def _named_project(view: View, part: str) -> str:
 
 def capture_followed(config: Config) -> int:
     """What `Memory.capture` does, also where there is no store yet. Hooks know stores in files alone."""
-    from recollect.light.capture import SESSIONS, Capture, roots_of
+    from recollect.light.capture import SESSIONS, Capture
 
     state = str(config.state)
     if config.path is None or not os.path.isdir(os.path.join(state, SESSIONS)):
         return 0
-    roots = roots_of(str(Path.home()), os.environ)
-    capture = Capture(str(config.path.absolute()), state, config.host, roots)
+    home = str(Path.home())
+    capture = Capture(str(config.path.absolute()), state, config.host, home, os.environ)
     try:
         with contextlib.suppress(RecollectError, OSError):
             capture.rest()

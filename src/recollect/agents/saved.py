@@ -9,10 +9,11 @@ they say is never indexed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
+from recollect.agents.contract import Agent
 from recollect.agents.fields import (
     INJECTED,
     NAME_CHARS_MAX,
@@ -26,6 +27,7 @@ from recollect.agents.fields import (
     title_of,
     unknown,
 )
+from recollect.agents.head import Head
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
 from recollect.values.saved import Curated, Edit, SavedPiece
 
@@ -77,16 +79,17 @@ def edit_of(record: dict[str, Any]) -> tuple[Edit, int]:
     return edit, count_of(record.get("time_ms"))
 
 
-class CuratedAdapter:
+class SavedThreads(Agent):
     """Reads what `recollect.recall.saved` writes."""
 
     name = AGENT
+    title = "Recollect"
     version = 1
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         return []
 
-    def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
+    def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
         return None
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> CuratedParser:

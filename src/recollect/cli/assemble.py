@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.open_memory import open_memory
 from recollect.cli.resume import print_delivered
 from recollect.cli.screen import Screen, Styled
-from recollect.cli.words import AGENTS, add_command, budget_option, delivery_options
+from recollect.cli.words import add_command, budget_option, delivery_options
 from recollect.memory import check_target, write_target
+from recollect.present.agents import Names, listed, names
 from recollect.present.assembly import assembly_object, delivered_object
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.text import many, moment, one_line, size
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def add_words(commands: Any) -> None:
+    exports = Names("writer", *PAGES)
     command = add_command(
         commands,
         "assemble",
@@ -32,7 +34,7 @@ def add_words(commands: Any) -> None:
         "share; secrets are masked.",
         (
             "recollect assemble 'Chrome extension auth flow, OAuth tokens' --budget-tokens 60000",
-            "recollect assemble 'the importer and its tests' --export claude",
+            f"recollect assemble 'the importer and its tests' --export {names('writer')[0]}",
             "recollect assemble 'why we moved to tantivy' --export markdown -o why.md",
         ),
     )
@@ -42,9 +44,9 @@ def add_words(commands: Any) -> None:
     command.add_argument("--saved", metavar="NAME", help="take one that was kept instead of a description")
     command.add_argument(
         "--export",
-        choices=(*AGENTS, *PAGES),
+        choices=exports,
         metavar="TO",
-        help=f"one of {', '.join((*AGENTS, *PAGES))}; the first two print the command that opens it",
+        help=f"one of {exports}; {listed(names('writer'))} print the command that opens it",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="the file of a page; - for stdout")
     delivery_options(command)
@@ -55,7 +57,8 @@ _SHOWN_PIECES = 40
 
 def assemble(args: argparse.Namespace, screen: Screen) -> int:
     """Plan and choose; then show it, or write it where --export says."""
-    page = args.export is not None and args.export not in AGENTS
+    writers = Names("writer")
+    page = args.export is not None and args.export not in writers
     if page and args.output is None and not args.dry_run:
         raise UsageError(f"--export {args.export} needs a file to write", hint="-o FILE, or -o - for stdout")
     if page and args.output not in (None, "-") and not args.dry_run:
@@ -72,7 +75,7 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
             screen.note(f"kept as {one_line(kept.name)!r}: `recollect saved show` looks into it")
         if args.export and not made.pieces:
             raise NotFound("nothing in the memory fits this description", hint="use other words")
-        if args.export in AGENTS:
+        if args.export in writers:
             done = memory.deliver(
                 told, args.export, folder=args.into or "", redacted=not args.no_redact, dry_run=args.dry_run
             )
@@ -87,7 +90,8 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
     if not made.pieces:
         screen.note("nothing in the memory fits this description; use other words")
     elif not args.export:
-        screen.note("open it: --export claude | --export codex; share it: --export markdown -o FILE")
+        ways = " | ".join(f"--export {name}" for name in writers)
+        screen.note(f"open it: {ways}; share it: --export markdown -o FILE")
     return 0
 
 

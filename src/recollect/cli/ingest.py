@@ -16,6 +16,7 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command
 from recollect.config import load_config
 from recollect.memory import Memory
+from recollect.present.agents import homes, titles, variables
 from recollect.present.hits import fresh_object
 from recollect.present.reports import NAMED_MAX, counted_text, lines_text, report_object, standing_object
 from recollect.present.short_ids import short_ids
@@ -36,17 +37,17 @@ def add_words(commands: Any) -> None:
         commands,
         "ingest",
         "take in everything new from your agents' logs",
-        "Reads what Claude Code and Codex have written on this machine, or the files and folders you "
+        f"Reads what {titles()} have written on this machine, or the files and folders you "
         "name, and keeps every line of it. Only what is new since the last time is read. Stopping it "
         "with Ctrl-C is safe at any moment.",
-        ("recollect ingest", "recollect ingest --dry-run", "recollect ingest ~/backup/claude-logs"),
+        ("recollect ingest", "recollect ingest --dry-run", "recollect ingest ~/backup/logs"),
     )
     command.add_argument(
         "paths",
         nargs="*",
         metavar="PATH",
         help="files or folders to read; without any, the folders of the agents on this machine "
-        "(~/.claude, ~/.codex, or where CLAUDE_CONFIG_DIR and CODEX_HOME point)",
+        f"({homes()}, or where {variables()} point)",
     )
     command.add_argument("--dry-run", action="store_true", help="report what would be taken, change nothing")
     command.add_argument(
@@ -162,7 +163,7 @@ def print_risk(risk: Standing, screen: Screen) -> None:
         left = "at its next start" if oldest.days_left <= 0 else f"in {many(oldest.days_left, 'day')}"
         screen.line(
             Styled("At risk", "bold yellow"),
-            f": Claude Code deletes a log {many(risk.cleanup_days, 'day')} after its last change; "
+            f": {oldest.agent} deletes a log {many(risk.cleanup_days or 0, 'day')} after its last change; "
             f"the oldest, session {oldest.session[:8]}, goes {left}",
         )
         screen.line("    ", one_line(oldest.path))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
-from recollect.cli.words import AGENTS, add_command, delivery_options
+from recollect.cli.words import add_command, delivery_options
+from recollect.present.agents import Names, names
 from recollect.present.assembly import delivered_object
 from recollect.values.text import many, one_line, size
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_words(commands: Any) -> None:
+    writers = Names("writer")
     command = add_command(
         commands,
         "resume",
@@ -24,15 +26,13 @@ def add_words(commands: Any) -> None:
         "Writes the session anew, as the agent itself would go on with it, where the other agent looks "
         "for its own past, and prints the command that opens it. The original is not touched.",
         (
-            "recollect resume 3f2a9c01 --to codex",
-            "recollect resume 3f2a9c01 --to claude --into ~/other-clone",
-            "recollect resume 3f2a9c01 --to claude --until 90ab12cd34ef",
+            f"recollect resume 3f2a9c01 --to {names('writer')[-1]}",
+            f"recollect resume 3f2a9c01 --to {names('writer')[0]} --into ~/other-clone",
+            f"recollect resume 3f2a9c01 --to {names('writer')[0]} --until 90ab12cd34ef",
         ),
     )
     command.add_argument("session", metavar="SESSION", help="a session's id, or any unique beginning of it")
-    command.add_argument(
-        "--to", choices=AGENTS, required=True, metavar="AGENT", help=f"one of {', '.join(AGENTS)}"
-    )
+    command.add_argument("--to", choices=writers, required=True, metavar="AGENT", help=f"one of {writers}")
     command.add_argument(
         "--until", metavar="ENTRY", help="only up to this entry, by the id that `search` prints"
     )

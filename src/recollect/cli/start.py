@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.ingest import ingest
 from recollect.cli.words import add_command
 from recollect.memory import are_logs, log_folders
+from recollect.present.agents import titles
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +21,7 @@ def add_words(commands: Any) -> None:
         commands,
         "start",
         "the first look: this machine's logs, or a sample where there are none",
-        "Takes in whatever Claude Code and Codex have written on this machine and says what is now "
+        f"Takes in whatever {titles()} have written on this machine and says what is now "
         "safe. Where they have written nothing, it shows itself on two invented conversations, in "
         "sample.h5 in the current folder.",
         ("recollect start",),

@@ -10,13 +10,12 @@ import argparse
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
+from recollect.present.agents import Names
 from recollect.values.errors import UsageError
 from recollect.values.vocabulary import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-AGENTS = ("claude", "codex")
 
 
 class Parser(argparse.ArgumentParser):
@@ -164,10 +163,11 @@ def budget_option(command: Parser, default: int) -> None:
 
 
 def agents_option(command: Parser) -> None:
+    known = Names("settings")
     command.add_argument(
         "--agent",
         action="append",
-        choices=AGENTS,
+        choices=known,
         metavar="AGENT",
-        help=f"only this agent, may be repeated: {', '.join(AGENTS)} (default: those on this machine)",
+        help=f"only this agent, may be repeated: {known} (default: those on this machine)",
     )

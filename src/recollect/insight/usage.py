@@ -144,7 +144,7 @@ _DATE = re.compile(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|@default|-latest)$")
 def _spellings(model: str) -> list[str]:
     """Names a price may stand under, the most exact first: as given, unwrapped, without its date."""
     bare = _SUFFIX.sub("", _PREFIX.sub("", model.lower()))
-    if bare.startswith("claude-"):
+    if bare.startswith(tuple(price_table()["dots_are_dashes"])):
         bare = bare.replace(".", "-")
     return list(dict.fromkeys((model, bare, _SUFFIX.sub("", _DATE.sub("", bare)))))
 

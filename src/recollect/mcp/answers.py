@@ -102,7 +102,7 @@ def recall_context(
 def search_conversation_memory(
     memory: Memory, *, query: str, project: str, strict_project: str, max_results: int
 ) -> Answer:
-    """What claude-memory called a search: its arguments, our index of hits."""
+    """What an older memory server called a search: its arguments, our index of hits."""
     only = strict_project.replace('"', " ").strip()
     if only:
         # Its queries are words: what our language would read into them must not widen the filter.

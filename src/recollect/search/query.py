@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+from recollect.agents.registry import names
 from recollect.values.errors import UsageError
 from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS, TIME_FIELDS
 
@@ -319,7 +320,7 @@ _SPAN_MS = {
 }
 
 _EXAMPLES = {
-    "after": "after:2026-03-01", "agent": "agent:claude", "before": "before:2026-03-01",
+    "after": "after:2026-03-01", "agent": f"agent:{names()[0]}", "before": "before:2026-03-01",
     "branch": "branch:main", "dir": "dir:src/auth", "file": "file:token_store.py", "has": "has:image",
     "host": "host:laptop",
     "is": "is:error", "kind": "kind:prompt", "last": "last:30d", "model": "model:opus", "on": "on:yesterday",

@@ -35,6 +35,7 @@ from recollect.values.records import (
 from recollect.values.stored import Taken, VectorModel, source_bytes
 
 HOST = "harbor"
+AGENT = "scribe"
 
 
 def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = Kind.PROMPT) -> Line:
@@ -47,11 +48,11 @@ def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = 
 
 
 def source(name: str = "a.jsonl", role: Role = Role.MAIN) -> SourceFile:
-    return SourceFile("claude", f"/logs/{name}", role)
+    return SourceFile(AGENT, f"/logs/{name}", role)
 
 
 def facts(id_: str = "3f2a0000-aaaa", **more: Any) -> SessionFacts:
-    return SessionFacts("claude", id_, **more)
+    return SessionFacts(AGENT, id_, **more)
 
 
 def take(
@@ -588,6 +589,8 @@ class StoreContract:
             readers = [pool.submit(read) for _ in range(3)]
             pool.submit(write).result()
             assert all(reader.result() <= 12 for reader in readers)
+        with store.writer():
+            pass  # puts in place what readers kept waiting
         with store.view() as view:
             assert len(texts(view, "3f2a")) == 12
 

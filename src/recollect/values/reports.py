@@ -66,8 +66,9 @@ class RepairReport:
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """A log the agent will delete. `days_left` is 0 when its next start may do it."""
+    """A log that its agent will delete. `days_left` is 0 when its next start may do it."""
 
+    agent: str  # its title
     path: str
     session: str
     modified_ms: int
@@ -78,12 +79,13 @@ class Doomed:
 class Standing:
     """How the stored sources stand on this machine's disk.
 
-    `oldest` is the log that will be deleted first. `soon` sessions have at most
-    `SOON_DAYS` left. `gone` sessions are only in the store. `changed` sources have
+    `oldest` is the log that will be deleted first, `cleanup_days` after its last change; without one,
+    that is what the strictest agent grants, None where none deletes anything. `soon` sessions have at most
+    a week left. `gone` sessions are only in the store. `changed` sources have
     something new, or were rewritten, since they were last read.
     """
 
-    cleanup_days: int
+    cleanup_days: int | None
     oldest: Doomed | None = None
     soon: int = 0
     gone: int = 0
