@@ -25,7 +25,8 @@ def agents(config: Config, *, home: Path, environ: Mapping[str, str], folder: Pa
 
 def commands_of(agent: str, config: Config) -> Commands:
     """What runs our hook and our server for an agent."""
-    return Commands(tuple(hook_words(agent, config)), tuple(mcp_command(config)), variables())
+    hook = hook_words(agent, config) if config.path is not None else ()
+    return Commands(tuple(hook), tuple(mcp_command(config)), variables())
 
 
 def plugin_folder() -> str | None:
