@@ -56,7 +56,7 @@ def scan(text: str) -> None:
             assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), ascii(character)
 
 
-def commands(path: Path, folder: Path) -> list[list[str]]:
+def commands(path: Path, folder: Path, store: str) -> list[list[str]]:
     evil = os.fsencode(ATTACK.replace("\ud800", "")).decode()
     return [
         ["ingest"],
@@ -75,7 +75,7 @@ def commands(path: Path, folder: Path) -> list[list[str]]:
         ["usage", "--explain"],
         ["export", SESSION, "--to", "markdown", "-o", "-"],
         ["export", SESSION, "--to", "jsonl", "-o", "-"],
-        ["inspect", str(folder / "memory.h5")],
+        ["inspect", store],
         ["convert", str(path), "-o", str(folder / "new.h5")],
         ["check"],
         ["reparse"],
@@ -94,26 +94,27 @@ def commands(path: Path, folder: Path) -> list[list[str]]:
     ]
 
 
-def test_in_a_pipe(recollect: Any, attacked: Path, tmp_path: Path) -> None:
-    for words in commands(attacked, tmp_path):
+def test_in_a_pipe(recollect: Any, attacked: Path, tmp_path: Path, store: str) -> None:
+    for words in commands(attacked, tmp_path, store):
         answer = recollect(*words)
         assert answer.code != 70, (words, answer.err)
         scan(answer.out)
         scan(answer.err)
 
 
-def test_as_json(recollect: Any, attacked: Path, tmp_path: Path) -> None:
-    for words in commands(attacked, tmp_path):
+def test_as_json(recollect: Any, attacked: Path, tmp_path: Path, store: str) -> None:
+    for words in commands(attacked, tmp_path, store):
         answer = recollect(*words, "--json")
         assert answer.code != 70, (words, answer.err)
         assert all(" " <= each <= "~" or each == "\n" for each in answer.out)
         scan(answer.err)
 
 
+@pytest.mark.on_disk("another process looks at the store")
 @pytest.mark.parametrize("color", [True, False])
-def test_on_a_terminal(recollect: Any, attacked: Path, tmp_path: Path, color: bool) -> None:
+def test_on_a_terminal(recollect: Any, attacked: Path, tmp_path: Path, store: str, color: bool) -> None:
     recollect("ingest")
-    for words in commands(attacked, tmp_path):
+    for words in commands(attacked, tmp_path, store):
         if words[0] in ("show", "sessions", "ingest", "usage", "status", "inspect", "export"):
             text = on_terminal([*words, *([] if color else ["--no-color"])])
             scan(OWN.sub("", text) if color else text)
@@ -130,6 +131,11 @@ def test_the_attacks_are_there_and_visible(recollect: Any, attacked: Path) -> No
     assert "\\u202egnp.exe" in told
     assert "\\ud800" in told
     assert "[bold red]x[/bold red]" in told
+
+
+@pytest.mark.on_disk("another process looks at the store")
+def test_markup_is_text_on_a_terminal_too(recollect: Any, attacked: Path) -> None:
+    recollect("ingest")
     assert "[bold red]x[/bold red]" in OWN.sub("", on_terminal(["show", SESSION]))
 
 
@@ -145,6 +151,7 @@ def test_half_a_pair_in_a_sessions_own_fields_is_taken_like_any_text(
     scan(answer.out)
 
 
+@pytest.mark.on_disk("another process looks at the store")
 def test_raw_bytes_never_reach_a_terminal(recollect: Any, attacked: Path) -> None:
     recollect("ingest")
     text = on_terminal(["export", SESSION, "--to", "raw", "-o", "-"])

@@ -100,7 +100,7 @@ def memory(folder: Path) -> Iterator[Memory]:
 
 
 def talk(memory: Memory, number: int) -> ClaudeTalk | CodexTalk:
-    root = memory.path.parent / "logs"
+    root = Path(memory.name).parent / "logs"
     if number % 2:
         return CodexTalk(memory, codex_path(root, number))
     return ClaudeTalk(memory, claude_path(root, number))

@@ -415,11 +415,11 @@ def test_a_second_sweep_parses_nothing_and_changes_no_byte(folder: Path) -> None
         first = memory.ingest([folder / "logs"])
         assert first.changed == first.sources - 2
         assert first.unchanged == len(first.failed) == 1
-        before, generation = digest(memory.path), memory.info().generation
+        before, generation = digest(Path(memory.name)), memory.info().generation
         report = memory.ingest([folder / "logs"])
         assert (report.bytes_parsed, report.lines, report.entries, report.changed) == (0, 0, 0, 0)
         assert report.unchanged == report.sources - 1
-        assert digest(memory.path) == before
+        assert digest(Path(memory.name)) == before
         assert memory.info().generation == generation
 
 

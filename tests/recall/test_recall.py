@@ -428,12 +428,12 @@ class TestCommand:
     def run(
         self, memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> Callable[..., tuple[str, str]]:
-        monkeypatch.setenv("RECOLLECT_CACHE", str(memory.path.parent / "cache"))
-        monkeypatch.setenv("RECOLLECT_CONFIG", str(memory.path.parent / "config.toml"))
+        monkeypatch.setenv("RECOLLECT_CACHE", str(Path(memory.name).parent / "cache"))
+        monkeypatch.setenv("RECOLLECT_CONFIG", str(Path(memory.name).parent / "config.toml"))
 
         def run(*question: str, json: bool = False, **options: Any) -> tuple[str, str]:
             given = {"term": [], "budget_tokens": 2000, "project": None, "strict": False, **options}
-            args = Namespace(store=str(memory.path), question=list(question), **given)
+            args = Namespace(store=memory.name, question=list(question), **given)
             assert command(args, Screen(json=json, color=False, quiet=False)) == 0
             return capsys.readouterr()
 

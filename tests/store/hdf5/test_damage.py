@@ -155,7 +155,7 @@ from pathlib import Path
 from recollect.values.errors import RecollectError
 from recollect.store.hdf5.check import check_path
 from tests.support.memories import content, open_memory
-import tests.test_store_damage as here
+import tests.store.hdf5.test_damage as here
 
 def tried(path):
     try:
@@ -321,8 +321,8 @@ def test_c09_repair_keeps_every_good_line_and_says_what_it_lost(good: Path, stor
         assert bool(report.lost_lines) == (REPAIRABLE[place] == "lines")
         assert report.lost or REPAIRABLE[place] == "derived"
         assert report.kept_lines == kept.total()
-        assert digest(report.moved_to) == damaged
-        assert report.moved_to.name.startswith("m.h5.damaged-2")
+        assert digest(Path(report.moved_to)) == damaged
+        assert Path(report.moved_to).name.startswith("m.h5.damaged-2")
         assert memory.check() == []
         first = content(memory)
         if REPAIRABLE[place] == "derived":
@@ -358,10 +358,10 @@ def test_c09_the_lost_end_of_a_log_is_read_again(folder: Path) -> None:
             data = b"".join(said(n, f"prompt {n}") + b"\n" for n in range(10 * (half + 1)))
             write(path, data)
             memory.ingest([folder / "logs"])
-        with h5py.File(memory.path, "r") as file:
+        with h5py.File(Path(memory.name), "r") as file:
             at, length = (int(file[f"streams/lines/blocks/{name}"][1]) for name in ("at", "length"))
             start = file["streams/lines/data"].id.get_chunk_info(0).byte_offset
-        _edit(memory.path, lambda data: _garbage(data, start + at + length // 2, 8))
+        _edit(Path(memory.name), lambda data: _garbage(data, start + at + length // 2, 8))
         assert memory.repair().lost_lines == 10
         assert memory.ingest([folder / "logs"]).restarted == 0
         assert texts(memory, uuid_of(1)) == [f"prompt {n}" for n in range(20)]
@@ -395,7 +395,7 @@ def test_c09_a_failed_repair_leaves_the_original(store: Path, monkeypatch: pytes
     def fail(*_: object) -> None:
         raise StoreCorrupt(store, "the new one is no better")
 
-    monkeypatch.setattr("recollect.memory._verified", fail)
+    monkeypatch.setattr("recollect.store.hdf5.check.verify", fail)
     with open_memory(store) as memory, pytest.raises(StoreCorrupt):
         memory.repair()
     assert _files(store.parent) == before
