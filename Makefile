@@ -11,6 +11,9 @@ AGENTS := $(VENV)/agents
 
 CHECKED := src tests benchmarks training tools
 
+# A worker for each core; who has nothing left to do takes over what waits for another.
+CORES := -n auto --dist worksteal
+
 # An environment that was begun and failed is begun again.
 .DELETE_ON_ERROR:
 .PHONY: start test test-full test-agents agents wheel-check lint bench clean
@@ -20,10 +23,10 @@ start: $(VENV)/installed
 	@echo 'recollect is $(BIN)/recollect'
 
 test: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not full and not agents and not wheel"
+	$(BIN)/python -m pytest $(CORES) -m "not full and not agents and not wheel"
 
 test-full: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not agents and not wheel"
+	$(BIN)/python -m pytest $(CORES) -m "not agents and not wheel" --hypothesis-profile=full
 
 ifdef RECOLLECT_AGENTS
 agents:

@@ -66,7 +66,9 @@ class EmbedderContract:
         assert embedder.encode([]).shape == (0, embedder.dims)
 
     def test_a_row_depends_on_its_text_alone(self, embedder: Embedder) -> None:
-        @settings(deadline=None, max_examples=25)
+        @settings(
+            deadline=None, max_examples=min(25, settings().max_examples)
+        )  # fewer where the profile says so
         @given(texts=st.lists(st.sampled_from([*TEXTS, *BLANK]) | st.text(max_size=40), max_size=12))
         def check(texts: list[str]) -> None:
             for text, row in zip(texts, embedder.encode(texts), strict=True):
