@@ -1,4 +1,4 @@
-"""C31: nothing a log holds acts on a terminal, in any field, in errors and progress, piped or not."""
+"""Nothing a log holds acts on a terminal, in any field, in errors and progress, piped or not."""
 
 from __future__ import annotations
 
@@ -8,24 +8,15 @@ import re
 import subprocess
 import sys
 import threading
-import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.attacks import ATTACK, ATTACKS, scan
 
 from recollect.cli import progress
 from recollect.cli.screen import Column, Screen, Styled
 
-ATTACKS = {
-    "osc 0": "\x1b]0;owned\x07", "osc 8": "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\",
-    "osc 52": "\x1b]52;c;ZXZpbA==\x07", "dcs": "\x1bP+q544e\x1b\\", "csi ~": "\x1b[200~", "csi @": "\x1b[5@",
-    "c1 csi": "\x9b2J", "c1 osc": "\x9d0;owned\x9c", "cr": "safe\rEVIL", "bidi": "\u202egnp.exe\u2066",
-    "zero width": "pass\u200bword\ufeff", "backspace": "no\x08\x08yes", "delete": "\x7f", "bell": "\x07",
-    "tags": "\U000e0041\U000e0042", "separators": "\u2028\u2029\x0b\x0c\x1c", "surrogate": "\ud800",
-    "markup": "[bold red]x[/bold red][link=http://evil]y[/link]",
-}  # fmt: skip
-ATTACK = "".join(ATTACKS.values())
 OWN = re.compile(r"\x1b\[[0-9;]*m")
 BAR = re.compile(r"\x1b\[\?25[lh]|\r?\x1b\[(?:2K|1A)|\r\n")
 SESSION = "3f2a9c01"
@@ -47,13 +38,6 @@ def attacked(recollect: Any, log: Any, tmp_path: Path) -> Path:
     book.record("system", subtype=f"sub{evil}", content=f"system{evil}").raw("{bad")
     path: Path = book.write()
     return path
-
-
-def scan(text: str) -> None:
-    """Fail on every character that could act on a terminal."""
-    for character in set(text):
-        if character not in "\n\t":
-            assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), ascii(character)
 
 
 def commands(path: Path, folder: Path, store: str) -> list[list[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.intake.test_ingest import (
+from tests.support.logs import (
     FIXTURES,
     WHOLE,
     claude_path,

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.test_hostile import ATTACK, ATTACKS, scan
-from tests.insight.test_history import Talk
+from tests.support.attacks import ATTACK, ATTACKS, scan
+from tests.support.claude_talk import Talk
 from tests.support.memories import content, open_memory
 
 from recollect.cli.saved import saved as saved_command

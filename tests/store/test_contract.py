@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.support.examples import examples
 
 from recollect.store.contract import Store, View
 from recollect.store.hdf5.check import check_path
@@ -167,10 +168,9 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(
-    max_examples=12,
+TestHistories.settings = examples(
+    12,
     stateful_step_count=8,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),  # shrinking such a history takes minutes
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
