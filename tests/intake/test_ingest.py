@@ -36,12 +36,13 @@ from tests.support.logs import (
 )
 from tests.support.memories import HOST, content, open_memory, scratch, sources_of
 
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.head import Head
+from recollect.agents.registry import agents
 from recollect.intake import ingest as ingest_module
 from recollect.intake import reader
-from recollect.intake.ingest import Report
 from recollect.memory import Memory
 from recollect.values.records import Framing, Role, Segment, SourceFile
+from recollect.values.reports import Report
 from recollect.values.stored import source_bytes
 
 # An example is a whole store, so a failing one is shown as it is rather than shrunk for minutes.
@@ -207,9 +208,8 @@ def _grow(memory: Memory, folder: Path, path: Path, start: int, stop: int, *, by
 
 
 def _source(path: Path, target: Path) -> SourceFile:
-    for adapter in ADAPTERS:
-        head = [json.loads(line) for line in WHOLE[path].splitlines() if line.startswith(b"{")]
-        found = adapter.recognise(target, head)
+    for agent in agents():
+        found = agent.recognise(target, Head(lambda: WHOLE[path]))
         if found is not None:
             return found
     raise AssertionError(path)

@@ -19,12 +19,13 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
-from recollect.intake.ingest import Ingest, Report
+from recollect.intake.ingest import Ingest
 from recollect.store.contract import BulkWriter, Collector, Writer
 from recollect.values.errors import RecollectError
 from recollect.values.records import SourceFile
+from recollect.values.reports import Report
 
 WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
 PARCEL_BYTES = 6 << 20
@@ -194,9 +195,8 @@ def main() -> None:
 def _answer(
     outgoing: BinaryIO, collector: type[Collector], host: str, task: list[tuple[str, SourceFile, int]]
 ) -> None:
-    adapters = {adapter.name: adapter for adapter in ADAPTERS}
     writer = collector()
     ingest = Ingest(writer, host)
-    ingest.sweep([Found(adapters[agent], file, size) for agent, file, size in task])
+    ingest.sweep([Found(agent_of(agent), file, size) for agent, file, size in task])
     pickle.dump((writer.parcel(), ingest.report), outgoing, protocol=5)
     outgoing.flush()
