@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     import datetime
 
     from recollect.export.deliver import Delivered
-    from recollect.insight.history import Command, Fix, Touch
+    from recollect.insight.blame import Touch
+    from recollect.insight.fix import Fix
+    from recollect.insight.how import Command
     from recollect.insight.threads import Thread
     from recollect.insight.usage import UsageReport
     from recollect.intake.ingest import Progress, Report
@@ -414,7 +416,7 @@ class Memory:
 
     def blame(self, path: str, limit: int = 20) -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it."""
-        from recollect.insight.history import blame
+        from recollect.insight.blame import blame
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
@@ -422,7 +424,7 @@ class Memory:
 
     def how(self, query: str, limit: int = 10) -> list[Command]:
         """Commands that were run for something, and whether they worked."""
-        from recollect.insight.history import how
+        from recollect.insight.how import how
 
         self._fold_if_free()
         with self.indexes.asking(meaning=True) as search:
@@ -430,7 +432,7 @@ class Memory:
 
     def fix(self, error: str, limit: int = 5) -> list[Fix]:
         """Where an error appeared, and what ended it."""
-        from recollect.insight.history import fix
+        from recollect.insight.fix import fix
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:

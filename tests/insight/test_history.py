@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support.memories import open_memory
 
-from recollect.insight.history import command_of
+from recollect.insight.commands import command_of
 from recollect.memory import Memory
 from recollect.values.records import Entry, Kind
 

@@ -10,7 +10,9 @@ from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.search import hit_head, hit_object, snippet_parts
 from recollect.cli.show import call_summary
-from recollect.insight.history import Command, Fix, Touch
+from recollect.insight.blame import Touch
+from recollect.insight.fix import Fix
+from recollect.insight.how import Command
 from recollect.present.objects import entry_object, session_object
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import age, many, one_line

@@ -16,7 +16,6 @@ from recollect.cli.ids import short_ids
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.sessions import relation_text
-from recollect.insight.surroundings import around
 from recollect.present.objects import entry_object, session_object
 from recollect.store.contract import View
 from recollect.values.errors import NotFound
@@ -109,7 +108,7 @@ def _show_around(
     view: View, session: Session, point: StoredEntry, args: argparse.Namespace, screen: Screen
 ) -> int:
     """One entry, whole, and what was said just before and after it in its session."""
-    near = around(view, point, args.around, args.around)
+    near = view.neighbours(point.row, args.around, args.around)
     if screen.json:
         entries = [entry_object(each) for each in near]
         screen.object("show-entry", {"session": session_object(session), "id": point.id, "entries": entries})

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from recollect.agents.claude import read as read_claude
 from recollect.agents.codex import read as read_codex
 from recollect.values.conversation import Conversation, Message
@@ -13,7 +15,7 @@ from recollect.values.errors import UsageError
 from recollect.values.records import Flag
 
 if TYPE_CHECKING:
-    from recollect.store.contract import Array, View
+    from recollect.store.contract import View
     from recollect.values.stored import Session, StoredEntry
 
 
@@ -35,19 +37,17 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
 
     What is no part of a conversation (bookkeeping, empty entries) gives no message.
     """
-    columns = view.entry_columns("line", "flags", "session")
-    lines, repeats = columns["line"], _repeats(columns, rows)
-    again = dict(zip(repeats, view.lines_at([int(lines[row + 1]) for row in repeats]), strict=True))
+    again = _repeats(view, rows)
     sessions = view.session_rows()
     agents: dict[int, str] = {}
     found: list[Message] = []
     for stored, line in zip(
-        view.entries_at(rows), view.lines_at([int(lines[row]) for row in rows]), strict=True
+        view.entries_at(rows), view.lines_at(view.columns_at(rows, "line")["line"].tolist()), strict=True
     ):
         if stored.session_row not in agents:
             agents[stored.session_row] = sessions[stored.session_row].facts.agent
         reader = _READERS.get(agents[stored.session_row])
-        repeated = again[stored.row].data if stored.row in again else b""
+        repeated = again.get(stored.row, b"")
         made = reader.message_of(stored, line.data, repeated) if reader else None
         if made is not None and found and _continues(found[-1], made):
             found[-1] = replace(found[-1], blocks=found[-1].blocks + made.blocks)
@@ -56,16 +56,16 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
     return found
 
 
-def _repeats(columns: dict[str, Array], rows: Sequence[int]) -> list[int]:
-    """The rows behind which the log says the same once more."""
-    last = len(columns["flags"]) - 1
-    return [
-        row
-        for row in rows
-        if row < last
-        and columns["flags"][row + 1] & Flag.COPY
-        and columns["session"][row] == columns["session"][row + 1]
-    ]
+def _repeats(view: View, rows: Sequence[int]) -> dict[int, bytes]:
+    """The line behind each of some rows where the log says the same there once more."""
+    lines: dict[int, int] = {}
+    for session in set(view.columns_at(rows, "session")["session"].tolist()):
+        columns = view.session_columns(session, "row", "line", "flags")
+        before = np.flatnonzero(columns["flags"][1:] & Flag.COPY)
+        lines |= zip(columns["row"][before].tolist(), columns["line"][before + 1].tolist(), strict=True)
+    repeated = [row for row in rows if row in lines]
+    again = view.lines_at([lines[row] for row in repeated])
+    return {row: line.data for row, line in zip(repeated, again, strict=True)}
 
 
 class _Reader(Protocol):

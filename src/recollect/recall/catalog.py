@@ -21,8 +21,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from recollect.insight.last_talks import FAILED, STOPPED, UNANSWERED, Recent, Talk, recent
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
+from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
 from recollect.search.text.fields import CHANGING, files_of
 from recollect.store.contract import View
@@ -73,7 +73,7 @@ class Catalog:
 
 def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) -> Catalog:
     """The catalog of the project of exactly this name."""
-    past = recent(view, project)
+    past = project_past(view, project)
     if not past.talks:
         return Catalog("", project, 0, now_ms)
     whole = {
@@ -91,7 +91,7 @@ def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) 
 # -- sections --------------------------------------------------------------------------------
 
 
-def _overview(past: Recent, now_ms: int) -> list[str]:
+def _overview(past: ProjectPast, now_ms: int) -> list[str]:
     sessions = many(len(past.sessions), "session")
     if past.subagents:
         sessions += f" and {many(past.subagents, 'subagent')}"
@@ -181,7 +181,7 @@ def _open_line(talk: Talk) -> str:
     return f"- {day} left: {one_line(left, OPEN_CELLS)}{_id(talk.last)}" if left else ""
 
 
-def _files(past: Recent) -> list[str]:
+def _files(past: ProjectPast) -> list[str]:
     """Files by how often they were changed; a change counts half for every fortnight since."""
     folders = sorted({_slashed(each.facts.cwd) for each in past.sessions if each.facts.cwd}, key=len)
     newest = max((session.facts.ended_ms for session in past.sessions), default=0)
@@ -214,7 +214,7 @@ def _slashed(folder: str) -> str:
     return folder.replace("\\", "/").rstrip("/")
 
 
-def _words(past: Recent) -> list[str]:
+def _words(past: ProjectPast) -> list[str]:
     """Words of titles and prompts, those first that many threads here use and titles elsewhere do not."""
     elsewhere: Counter[str] = Counter()
     for title in past.titles_elsewhere:

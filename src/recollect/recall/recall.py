@@ -15,14 +15,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.insight.surroundings import HIDDEN, Block, Courses, Found, around, blocks_of
+from recollect.insight.turns import Turns
+from recollect.recall.blocks import Block, Found, blocks_of
 from recollect.recall.excerpt import excerpt, has_text, session_line, window_around
 from recollect.recall.fence import fenced
 from recollect.search.query import QUERY_CHARS_MAX, Is
 from recollect.search.snippet import Highlighter, readable
 from recollect.store.contract import View
 from recollect.values.errors import NotFound, UsageError
-from recollect.values.records import Kind
+from recollect.values.records import HIDDEN, Kind
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import many, one_line, tokens
 
@@ -89,9 +90,9 @@ def recall(
     hits = _fused(results)
     if not hits:
         return _unfenced("Nothing in the memory fits this.", 0, 0, budget_tokens, fresh, notes)
-    courses = Courses(search.view)
-    blocks = blocks_of(courses, hits)
-    wall = _Wall(search.view, courses, blocks, _highlighter(search, f"{question} {' '.join(terms)}"))
+    turns = Turns(search.view)
+    blocks = blocks_of(turns, hits)
+    wall = _Wall(search.view, turns, blocks, _highlighter(search, f"{question} {' '.join(terms)}"))
     text = wall.built(budget_tokens, _Facts(len(hits), fresh, notes))
     if not wall.shown:
         said = f"{many(len(hits), 'hit')}, and no room for one in {many(budget_tokens, 'token')}."
@@ -115,7 +116,7 @@ def reading(
     before, after = (min(max(count, 0), NEIGHBOURS_MAX) for count in (before, after))
     share = POINT_SHARE if before + after else 1.0
     first = _page(point, head, 0, max(int(budget_tokens * share), READING_TOKENS_MIN))
-    near = around(view, point, before * 2, after * 2, hidden=HIDDEN)  # some have no text
+    near = view.neighbours(point.row, before * 2, after * 2, hidden=HIDDEN)  # some have no text
     at = next(n for n, each in enumerate(near) if each.row == point.row)
     earlier = [each for each in near[:at] if has_text(each)][::-1][:before]
     later = [each for each in near[at + 1 :] if has_text(each)][:after]
@@ -196,10 +197,8 @@ class _Facts:
 class _Wall:
     """Blocks that were chosen, each with the excerpts it added."""
 
-    def __init__(
-        self, view: View, courses: Courses, blocks: Sequence[Block], highlighter: Highlighter
-    ) -> None:
-        self._courses, self._blocks, self._highlighter = courses, blocks, highlighter
+    def __init__(self, view: View, turns: Turns, blocks: Sequence[Block], highlighter: Highlighter) -> None:
+        self._turns, self._blocks, self._highlighter = turns, blocks, highlighter
         rows = sorted({row for block in blocks for row in (*block.rows, *block.prompts)})
         self._stored = {each.row: each for each in view.entries_at(rows) if has_text(each)}
         self._hits = {hit.stored.row for block in blocks for hit in block.hits}
@@ -273,7 +272,7 @@ class _Wall:
     def _lines(self, session_row: int) -> Iterator[str]:
         last = -1
         for row, part in sorted(self._rows_shown(session_row).items()):
-            if last >= 0 and (between := self._courses[session_row].between(last, row)):
+            if last >= 0 and (between := self._turns[session_row].distance(last, row) - 1):
                 yield f"[... {many(between, 'entry', 'entries')}]"
             yield part
             last = row

@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recollect.insight.surroundings import HIDDEN
+from recollect.insight.turns import UNSPOKEN
 from recollect.recall.assemble.files import is_read, same_file
 from recollect.recall.assemble.pieces import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
 from recollect.recall.excerpt import has_text
@@ -28,7 +28,7 @@ from recollect.search.query import AnyOf, Between, Is, Node, Phrase
 from recollect.search.run import Request
 from recollect.search.session_filters import thread_numbers
 from recollect.search.text.fields import files_of, path_term
-from recollect.values.records import Flag, Kind
+from recollect.values.records import HIDDEN, Flag, Kind
 
 if TYPE_CHECKING:
     from recollect.search.run import Fresh, Results, Search
@@ -252,8 +252,7 @@ def _fitting(results: Results) -> list[SearchHit]:
 
 def _tells(stored: StoredEntry) -> bool:
     """Whether an entry is something that was said or done."""
-    silent = (Kind.EVENT, Kind.CONTEXT, Kind.IMAGE, Kind.UNKNOWN)
-    return stored.entry.kind not in silent and not stored.entry.flags & HIDDEN and has_text(stored)
+    return stored.entry.kind not in UNSPOKEN and not stored.entry.flags & HIDDEN and has_text(stored)
 
 
 def _ages(hits: Iterable[Hit]) -> dict[int, float]:
