@@ -32,10 +32,11 @@ from recollect.agents.saved import (
 )
 from recollect.intake.ingest import parse_line
 from recollect.intake.reader import BadLine, decode
-from recollect.recall.assemble.compose import NAME_CHARS, separator
 from recollect.recall.assemble.compose import compose as compose_assembly
+from recollect.recall.assemble.compose import separator
 from recollect.recall.assemble.pieces import Assembly, Facet, Piece, Plan, Share, Window
 from recollect.recall.assemble.weigh import ENTRY_TOKENS, told, weight
+from recollect.recall.excerpt import NAME_CHARS
 from recollect.search.run import Fresh
 from recollect.values.errors import NotFound, RecollectError, UsageError
 from recollect.values.records import Cursor, Framing, Kind, SourceFile

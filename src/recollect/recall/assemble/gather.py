@@ -24,6 +24,7 @@ from recollect.insight.turns import UNSPOKEN
 from recollect.recall.assemble.files import is_read, same_file
 from recollect.recall.assemble.pieces import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
 from recollect.recall.excerpt import has_text
+from recollect.recall.fitting import relevant_hits
 from recollect.search.query import AnyOf, Between, Is, Node, Phrase
 from recollect.search.run import Request
 from recollect.search.session_filters import thread_numbers
@@ -31,16 +32,13 @@ from recollect.search.text.fields import files_of, path_term
 from recollect.values.records import HIDDEN, Flag, Kind
 
 if TYPE_CHECKING:
-    from recollect.search.run import Fresh, Results, Search
-    from recollect.search.run import Hit as SearchHit
+    from recollect.search.run import Fresh, Search
     from recollect.values.stored import StoredEntry
 
 LIMIT_MIN, LIMIT_MAX = 24, 40  # hits of one search
 LIMIT_TOKENS = 600  # of the budget, for each hit of a search
 AGREE = 0.04  # for each other search that found it
-SCORE_MIN = 0.2  # below it, hits mostly have nothing to do with what was asked
 SCORE_MAX = 1.0  # a name alone is its own quotation, which search doubles
-HITS_KEPT = 3  # of each search, however low they score
 THREADS = 3
 NEAR = 3
 FILE_SCORE = 0.5  # of the newest call that names a file; older ones have less
@@ -197,7 +195,7 @@ class _Gathering:
         self._fresh = results.fresh
         self._notes += results.notes if name == "both" else ()
         weight = _WEIGHTS.get(name, 1.0)
-        scored = [(hit.stored, min(hit.score, SCORE_MAX) * weight) for hit in _fitting(results)]
+        scored = [(hit.stored, min(hit.score, SCORE_MAX) * weight) for hit in relevant_hits(results)]
         self._add(name, told or text, facet, scored)
 
     def _add(self, name: str, asked: str, facet: int, scored: Iterable[tuple[StoredEntry, float]]) -> None:
@@ -244,10 +242,6 @@ class _Gathering:
         if entry.kind == Kind.RESULT and not entry.flags & Flag.ERROR:
             factor *= OUTPUT
         return factor
-
-
-def _fitting(results: Results) -> list[SearchHit]:
-    return [hit for n, hit in enumerate(results.hits) if n < HITS_KEPT or hit.score >= SCORE_MIN]
 
 
 def _tells(stored: StoredEntry) -> bool:
