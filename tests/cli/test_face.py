@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -16,10 +17,8 @@ import pytest
 from tests.support import DATA, ROOT
 
 from recollect.cli import main, parser, progress, reference
-from recollect.cli.ids import short_ids
-from recollect.insight import usage
 from recollect.memory import Memory
-from recollect.values import records
+from recollect.present.short_ids import short_ids
 
 COMMANDS = [name for name, _, _ in reference.subcommands(parser.build_parser())]
 _HEAVY = "import sys; from recollect.cli import main; code = main(sys.argv[1:]); "
@@ -74,9 +73,19 @@ class TestWords:
     def test_version(self, recollect: Any) -> None:
         assert re.fullmatch(r"recollect \d+\.\d+\.\d+\n", recollect("--version").out)
 
-    def test_words_shared_with_the_library_are_the_same(self) -> None:
-        assert tuple(kind.name.lower() for kind in records.Kind) == parser.KINDS
-        assert tuple(name for name in usage.GROUPINGS if name) == parser.GROUPINGS
+    def test_a_command_is_a_file_with_its_words_and_its_function(self) -> None:
+        """Found by itself, and nothing but the file of a command that is named is read."""
+        folder = Path(parser.__file__).parent
+        named = {path.stem for path in folder.glob("*.py") if "def add_words(" in path.read_text()}
+        assert named == set(COMMANDS)
+        for name in COMMANDS:
+            found = reference.subcommands(parser.build_parser(["--store", "x.h5", name]))
+            assert [each for each, _, _ in found] == [name]
+            assert callable(getattr(importlib.import_module(f"recollect.cli.{name}"), name))
+
+    @pytest.mark.parametrize("word", ["parser", "screen", "words", "__init__", "Search", "no-such", "os"])
+    def test_a_file_that_is_no_command_is_no_command(self, recollect: Any, word: str) -> None:
+        assert recollect(word).code == 2
 
 
 class TestExit:
@@ -165,6 +174,7 @@ class TestExit:
             ["export", "3f2a", "--to", "raw", "-o", "-"],
         ],
     )
+    @pytest.mark.on_disk("another process looks at the store")
     def test_a_reader_that_goes_away_is_no_error(self, recollect: Any, log: Any, words: list[str]) -> None:
         log().prompt("word " * 100_000).write()
         recollect("ingest")
@@ -188,6 +198,7 @@ class TestExit:
         assert filled("status").code == 70
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    @pytest.mark.on_disk("another process looks at the store")
     def test_an_output_that_is_full_is_told(self, filled: Any) -> None:
         with open("/dev/full", "wb") as full:
             words = [sys.executable, "-m", "recollect", "sessions"]
@@ -198,6 +209,7 @@ class TestExit:
 
 class TestCost:
     @pytest.mark.parametrize("words", [["--help"], ["show", "--help"], ["nonsense"], ["tail"], ["--version"]])
+    @pytest.mark.on_disk("no store is opened")
     def test_help_and_mistakes_import_nothing_heavy(self, words: list[str]) -> None:
         done = subprocess.run(
             [sys.executable, "-c", _HEAVY, *words], capture_output=True, text=True, check=False
@@ -207,6 +219,7 @@ class TestCost:
     @pytest.mark.parametrize(
         "words", [["tail", "a1b2"], ["tail", "a1b2", "--json"], ["sessions"], ["status"]]
     )
+    @pytest.mark.on_disk("another process looks at the store")
     def test_rich_stays_out_of_pipes_and_json(self, filled: Any, words: list[str]) -> None:
         done = subprocess.run(
             [sys.executable, "-c", _HEAVY, *words], capture_output=True, text=True, check=False
@@ -221,7 +234,8 @@ class TestDocuments:
         written = (ROOT / "docs" / "cli.md").read_text("utf-8")
         assert written == reference.reference(), "run python -m recollect.cli.reference"
 
-    def test_every_field_of_every_object_is_documented(self, filled: Any, tmp_path: Path) -> None:
+    @pytest.mark.on_disk("`init` and `hook` are about stores in files")
+    def test_every_field_of_every_object_is_documented(self, filled: Any, store: str, tmp_path: Path) -> None:
         document = (ROOT / "docs" / "json.md").read_text("utf-8")
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
         calls: dict[str, list[Any]] = {
@@ -231,7 +245,7 @@ class TestDocuments:
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
             "recall": ["token"], "assemble": ["token"], "saved": [],
             "resume": ["a1b2", "--to", "claude", "--dry-run"], "index": [],
-            "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [tmp_path / "memory.h5"],
+            "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
             "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"], "completion": ["bash"], "embedder": [],
         }  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.insight.talks import Talk
+from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory
 
 from recollect.memory import Memory

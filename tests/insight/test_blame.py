@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.insight.talks import Talk
+from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory
 
 from recollect.memory import Memory

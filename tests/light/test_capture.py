@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.intake.test_ingest import said, uuid_of
+from tests.support.examples import examples
+from tests.support.logs import said, uuid_of
 from tests.support.memories import HOST, open_memory, scratch, sources_of
 
 from recollect.hooks.settle import follow_stored
@@ -41,7 +42,7 @@ class Home:
         self.folder = folder
         self.store = folder / "memory.h5"
         self.state = folder / "state"
-        self.roots = {"claude": [str(folder / "projects")], "codex": [str(folder / "sessions")]}
+        self.environ = {"CLAUDE_CONFIG_DIR": str(folder), "CODEX_HOME": str(folder)}
         self.journal = folder / "memory.h5-wal"
         (folder / "projects").mkdir()
 
@@ -56,7 +57,7 @@ class Home:
         return path
 
     def capture(self) -> Capture:
-        return Capture(str(self.store), str(self.state), HOST, self.roots)
+        return Capture(str(self.store), str(self.state), HOST, str(self.folder), self.environ)
 
     def look(self, session: int = 1, *, ended: bool = False) -> int:
         """What a hook does; returns how many bytes were appended."""
@@ -210,7 +211,7 @@ class TestWhatIsTaken:
     def test_a_link_to_the_agents_folder_names_the_same_source(self, home: Home) -> None:
         home.append(1)
         (home.folder / "link").symlink_to(home.folder)
-        home.roots["claude"] = [str(home.folder / "link" / "projects")]
+        home.environ["CLAUDE_CONFIG_DIR"] = str(home.folder / "link")
         capture = home.capture()
         through = str(home.folder / "link" / "projects" / "-srv-demo" / home.transcript().name)
         capture.follow("claude", through)
@@ -219,7 +220,7 @@ class TestWhatIsTaken:
 
     def test_what_takes_too_long_is_taken_the_next_time(self, home: Home) -> None:
         data = home.append(1, 2)
-        late = Capture(str(home.store), str(home.state), HOST, home.roots, seconds=0.0)
+        late = Capture(str(home.store), str(home.state), HOST, str(home.folder), home.environ, seconds=0.0)
         late.follow("claude", str(home.transcript()))
         late.close()
         assert late.bytes == 0
@@ -235,7 +236,7 @@ class TestWhatIsTaken:
         assert home.look() == len(data)
 
 
-class TestC30NamesAsPaths:
+class TestNamesAsPaths:
     """A payload's paths are read only where agents keep transcripts, and nothing is written by their name."""
 
     @pytest.mark.parametrize(
@@ -363,7 +364,6 @@ class TestState:
         st.booleans(),
         st.dictionaries(st.text(), st.tuples(*[st.integers(0, 2**63)] * 4).map(lambda each: Taken(*each))),
     )
-    @settings(deadline=None)
     def test_what_is_written_is_what_is_read(self, agent: str, ended: bool, files: dict[str, Taken]) -> None:
         with scratch() as folder:
             session = Followed(agent, f"/h/{uuid_of(1)}.jsonl", files, ended=ended)
@@ -383,7 +383,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 def test_any_history_ends_with_every_line_once(steps: list[str]) -> None:
     """Hooks, sweeps, folds, lost and outdated cursors in any order: each line is there, once."""
     with scratch() as folder:

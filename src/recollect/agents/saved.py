@@ -9,11 +9,11 @@ they say is never indexed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
+from recollect.agents.contract import Agent
 from recollect.agents.fields import (
     INJECTED,
     NAME_CHARS_MAX,
@@ -27,7 +27,9 @@ from recollect.agents.fields import (
     title_of,
     unknown,
 )
+from recollect.agents.head import Head
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
+from recollect.values.saved import Curated, Edit, SavedPiece
 
 AGENT: Final = "recollect"
 THREAD: Final = "thread"
@@ -50,47 +52,6 @@ def is_conversation(agent: str) -> bool:
 def curated_file(id_: str) -> SourceFile:
     """The source that the thread of this id is kept in."""
     return SourceFile(AGENT, _PATH + id_, session=id_)
-
-
-@dataclass(frozen=True, slots=True)
-class SavedPiece:
-    """Entries of one turn, by id; what of them is cut; what they took when they were saved."""
-
-    number: int
-    ids: tuple[str, ...]
-    tokens: int
-    score: float
-    cuts: tuple[tuple[str, Window], ...] = ()
-    pinned: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Curated:
-    """A thread as it is after its last edit; its pieces in the order they are told."""
-
-    id: str
-    name: str
-    description: str
-    project: str
-    budget_tokens: int
-    pieces: tuple[SavedPiece, ...]
-    created_ms: int
-    edited_ms: int
-
-    @property
-    def tokens(self) -> int:
-        """What its pieces take, without the lines between them."""
-        return sum(piece.tokens for piece in self.pieces)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One change. `piece` is a piece's number, `to` a place among those there are, from 1."""
-
-    op: str
-    piece: int = 0
-    to: int = 0
-    name: str = ""
 
 
 def thread_of(record: dict[str, Any]) -> Curated | None:
@@ -118,16 +79,17 @@ def edit_of(record: dict[str, Any]) -> tuple[Edit, int]:
     return edit, count_of(record.get("time_ms"))
 
 
-class CuratedAdapter:
+class SavedThreads(Agent):
     """Reads what `recollect.recall.saved` writes."""
 
     name = AGENT
+    title = "Recollect"
     version = 1
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         return []
 
-    def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
+    def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
         return None
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> CuratedParser:

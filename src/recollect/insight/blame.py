@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from recollect.agents.registry import all_tools
 from recollect.search.query import AnyOf, Is, Node
 from recollect.search.run import Search
-from recollect.search.text.fields import CHANGING, files_of, path_term
-from recollect.values.stored import Session, StoredEntry
+from recollect.search.text.fields import files_of, path_term
+from recollect.values.history import Touch
+from recollect.values.stored import StoredEntry
 
 TOUCHES_MAX = 5_000  # calls that name a file, the newest
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
-    """What one session did to a file. `prompt` was asked before the last change, or before the last look."""
-
-    session: Session
-    last: StoredEntry
-    prompt: StoredEntry | None
-    changes: int
-    looks: int
 
 
 def blame(search: Search, path: str, limit: int) -> list[Touch]:
@@ -67,7 +56,7 @@ def _last(calls: list[StoredEntry]) -> StoredEntry:
 
 
 def _changes(calls: list[StoredEntry]) -> list[StoredEntry]:
-    return [each for each in calls if each.entry.tool.lower() in CHANGING]
+    return [each for each in calls if each.entry.tool.lower() in all_tools().change]
 
 
 def _touch(search: Search, calls: list[StoredEntry]) -> Touch:

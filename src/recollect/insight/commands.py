@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 
+from recollect.agents.registry import all_tools
 from recollect.values.records import Entry, Kind
 
-SHELLS = ("bash", "powershell", "shell", "shell_command", "exec_command", "local_shell", "container.exec")
 READERS = frozenset({"cat", "find", "grep", "head", "ls", "nl", "pwd", "rg", "sed", "tail", "wc", "which"})
 
 _BETWEEN = re.compile(r"&&|\|\||;|\n")
@@ -32,7 +32,7 @@ _READY = (
 
 def is_shell(entry: Entry) -> bool:
     """Whether a call runs a command."""
-    return entry.kind == Kind.CALL and entry.tool.lower() in SHELLS
+    return entry.kind == Kind.CALL and entry.tool.lower() in all_tools().run
 
 
 def command_of(entry: Entry) -> str:
@@ -41,7 +41,8 @@ def command_of(entry: Entry) -> str:
         value = json.loads(entry.text)
     except (ValueError, RecursionError):
         return entry.text.strip()
-    said = value.get("command") or value.get("cmd") or "" if isinstance(value, dict) else ""
+    named = [value.get(name) for name in all_tools().commands] if isinstance(value, dict) else []
+    said = next(filter(None, named), "")
     if isinstance(said, list):
         # ["bash", "-lc", "..."]: what matters is what the shell was told.
         words = [str(word) for word in said]

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+from recollect.agents.registry import all_tools
 from recollect.insight.commands import command_of, is_shell, only_reads
 from recollect.insight.cure import Run, Work, runs_again, work_of
 from recollect.insight.turns import Course, Turns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node, Phrase
-from recollect.search.run import Hit, Request, Search
-from recollect.search.text.fields import CHANGING, files_of
+from recollect.search.run import Request, Search
+from recollect.search.text.fields import files_of
+from recollect.values.history import Fix
+from recollect.values.hits import Hit
 from recollect.values.records import Entry, Kind
 from recollect.values.stored import StoredEntry
 
 ERRORS_READ = 40
 FOLLOWED_ENTRIES = 400  # of a session, after an error
 STEPS_MAX = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """An error in one session and what was done after its last appearance there.
-
-    `exact`: it is this error, word for word, and not only one like it. `ended_by` is what then worked where
-    it had failed, a command or a tool with its file, "" where none is known.
-    """
-
-    hit: Hit
-    times: int
-    exact: bool
-    steps: list[StoredEntry] = field(default_factory=list)
-    ended_by: str = ""
-    answer: StoredEntry | None = None
 
 
 def fix(search: Search, error: str, limit: int) -> list[Fix]:
@@ -92,7 +79,7 @@ def _is_step(entry: Entry) -> bool:
     """Whether a call changes something."""
     if is_shell(entry):
         return not only_reads(command_of(entry))
-    return entry.kind == Kind.CALL and entry.tool.lower() in CHANGING
+    return entry.kind == Kind.CALL and entry.tool.lower() in all_tools().change
 
 
 def _named(call: Entry) -> str:

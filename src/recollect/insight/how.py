@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from recollect.insight.commands import SHELLS, command_of, is_shell
+from recollect.agents.registry import all_tools
+from recollect.insight.commands import command_of, is_shell
 from recollect.insight.turns import Turns
 from recollect.search.query import AllOf, AnyOf, Is
-from recollect.search.run import Hit, Request, Search
+from recollect.search.run import Request, Search
+from recollect.values.history import Command
+from recollect.values.hits import Hit
 from recollect.values.records import Kind
-from recollect.values.stored import Session, StoredEntry
+from recollect.values.stored import StoredEntry
 
 CALLS_READ = 120  # shell calls that fit a question
 PROMPTS_READ = 8  # prompts that fit it, whose commands count too
@@ -18,22 +20,9 @@ PROMPT_WEIGHT = 0.6  # of a command that was only run after a fitting prompt
 TURN_ENTRIES = 400  # of what came of such a prompt
 
 
-@dataclass(slots=True)
-class Command:
-    """A command as it was run, how often it worked, and where it was run last."""
-
-    text: str
-    score: float
-    last: StoredEntry
-    session: Session
-    worked: int = 0
-    failed: int = 0
-    unknown: int = 0
-
-
 def how(search: Search, query: str, limit: int) -> list[Command]:
     """Commands that were run for something, those that fit best first."""
-    shells = AnyOf(tuple(Is("tool", name) for name in SHELLS))
+    shells = AnyOf(tuple(Is("tool", name) for name in sorted(all_tools().run)))
     calls = AllOf((Is("kind", "call"), shells))
     fitting = search.run(Request(query, limit=CALLS_READ, collapse=False, only=calls)).hits
     scored = [(hit.stored, hit.score) for hit in fitting if _has_words(hit)]

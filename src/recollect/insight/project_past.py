@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from recollect.agents.saved import is_conversation
-from recollect.insight.threads import Thread, threads
+from recollect.insight.threads import threads
 from recollect.insight.turns import Course, Turns
 from recollect.store.contract import View
+from recollect.values.history import Thread
 from recollect.values.records import UNSAID, Flag, Kind, Relation
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import moment
@@ -71,8 +72,7 @@ class ProjectPast:
 
 def project_past(view: View, project: str) -> ProjectPast:
     """The recent past of the project of exactly this name; one that nobody knows has no sessions."""
-    everything = view.sessions()
-    talks = [each for each in everything if is_conversation(each.facts.agent)]
+    talks = [each for each in view.sessions() if is_conversation(each.facts.agent)]
     own = [each for each in talks if project and each.facts.project == project]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
     found = [t for t in threads(talks, project) if any(s.facts.project == project for s in t.sessions)]
@@ -80,7 +80,7 @@ def project_past(view: View, project: str) -> ProjectPast:
         project,
         main,
         len(own) - len(main),
-        tuple(_talks(view, everything, found)) if own else (),
+        tuple(_talks(view, found)) if own else (),
         tuple(each.facts.title for each in talks if each.facts.project != project),
     )
 
@@ -104,8 +104,8 @@ class _Part:
         return [*self.prompts, *self.answers, *self.calls, *self.last]
 
 
-def _talks(view: View, everything: Sequence[Session], found: Sequence[Thread]) -> list[Talk]:
-    rows = {_key(session): row for row, session in enumerate(everything)}
+def _talks(view: View, found: Sequence[Thread]) -> list[Talk]:
+    rows = {_key(session): row for row, session in view.session_rows().items()}
     chosen: list[tuple[Thread, list[int]]] = []
     left = SESSIONS_ASKED
     for thread in found:

@@ -9,33 +9,13 @@ be one today, once the log that ties them is in.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from recollect.search.session_filters import thread_numbers
+from recollect.values.history import Thread
 from recollect.values.records import Relation
 from recollect.values.stored import Session
 
 _NEVER_MS = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """One piece of work. `id` is that of its first session: `thread:ID` in a query finds all of it.
-
-    `sessions` are the conversations, in time order; those of `subagents` are only counted, unless
-    theirs are all there is. Title, project and branch are those known last.
-    """
-
-    id: str
-    title: str
-    project: str
-    branch: str
-    agents: tuple[str, ...]
-    sessions: tuple[Session, ...]
-    subagents: int
-    started_ms: int
-    ended_ms: int
-    entries: int
 
 
 def threads(sessions: Iterable[Session], project: str = "") -> list[Thread]:
@@ -43,10 +23,10 @@ def threads(sessions: Iterable[Session], project: str = "") -> list[Thread]:
 
     With `project`, those that have a session whose project's name contains it, in any case.
     """
-    everything = list(sessions)
+    everything = dict(enumerate(sessions))
     groups: dict[int, list[Session]] = {}
-    for number, session in zip(thread_numbers(everything), everything, strict=True):
-        groups.setdefault(number, []).append(session)
+    for number, first in thread_numbers(everything).items():
+        groups.setdefault(first, []).append(everything[number])
     wanted = project.casefold()
     found = [_thread(group) for group in groups.values() if _fits(group, wanted)]
     return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))

@@ -11,50 +11,26 @@ import contextlib
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from recollect.agents.registry import Adapter, Parser, adapter_of
+from recollect.agents.contract import Agent, Parser
+from recollect.agents.decode import BadLine, decode
+from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
-from recollect.intake.reader import PIECE_BYTES, BadLine, batches, chunks, decode, open_source
+from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
 from recollect.light.project import project_of
 from recollect.store.contract import Writer
 from recollect.values.errors import SourceError
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.values.reports import Progress, Report
 from recollect.values.stored import Source, Taken, source_bytes
 
 COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash has to do again
 _WINDOW_BYTES = 4096
 _PLACES_MAX = 20
-
-Progress = Callable[[str, int, int], None]  # path, bytes done, bytes in all
-
-
-@dataclass(slots=True)
-class Report:
-    """What an ingest did. `lines` is the sum of the five counts behind it."""
-
-    sources: int = 0
-    unchanged: int = 0
-    changed: int = 0
-    restarted: int = 0
-    bytes_source: int = 0
-    bytes_parsed: int = 0
-    lines: int = 0
-    taken: int = 0
-    duplicate: int = 0
-    bad: int = 0
-    blank: int = 0
-    waiting: int = 0
-    entries: int = 0
-    lenient: int = 0
-    bad_reasons: Counter[str] = field(default_factory=Counter)
-    bad_places: list[str] = field(default_factory=list)
-    unknown_types: Counter[str] = field(default_factory=Counter)
-    failed: dict[str, str] = field(default_factory=dict)
-    skipped: Counter[str] = field(default_factory=Counter)
 
 
 class Ingest:
@@ -117,7 +93,7 @@ class Ingest:
 
     # -- one source ----------------------------------------------------------------------
 
-    def _file(self, adapter: Adapter, file: SourceFile) -> bool:
+    def _file(self, adapter: Agent, file: SourceFile) -> bool:
         """Take what is new in one file; False when the store has nothing to note about it."""
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
@@ -169,7 +145,7 @@ class Ingest:
 
     def _segment(self, segment: Segment) -> None:
         """Take one journal segment, as far as it reaches beyond what is there."""
-        adapter = adapter_of(segment.source.agent)
+        adapter = agent_of(segment.source.agent)
         held = self._writer.source(segment.host, segment.source.path)
         place = self._place(held, segment)
         if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):
@@ -357,7 +333,7 @@ class _Taking:
     """A source being read: where we are in it, and what its parser has seen."""
 
     def __init__(
-        self, adapter: Adapter, file: SourceFile, host: str, held: Source | None, start: int, restart: bool
+        self, adapter: Agent, file: SourceFile, host: str, held: Source | None, start: int, restart: bool
     ) -> None:
         self.adapter, self.file, self.host, self.held = adapter, file, host, held
         self.restart = restart

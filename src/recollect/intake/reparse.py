@@ -6,32 +6,22 @@ leaves out what cannot be read, it builds everything else anew.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import PurePath
 
-from recollect.agents.registry import ADAPTERS, Adapter, Parser, adapter_of
-from recollect.intake.ingest import Progress, parse_line
-from recollect.intake.reader import BadLine, decode
+from recollect.agents.contract import Agent, Parser
+from recollect.agents.head import Head
+from recollect.agents.registry import agent_of, agents
+from recollect.intake.ingest import parse_line
 from recollect.store.contract import View, Writer, carry_vectors
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
+from recollect.values.reports import Progress, ReparseReport
 from recollect.values.stored import Source, StoredLine
 
 _LINES_AT_ONCE = 4096
 _HEAD_LINES = 8
-
-
-@dataclass(slots=True)
-class ReparseReport:
-    """What deriving again gave."""
-
-    lines: int = 0
-    entries_before: int = 0
-    entries_after: int = 0
-    unknown_types: Counter[str] = field(default_factory=Counter)
 
 
 def reparse(old: View, writer: Writer, progress: Progress | None = None) -> ReparseReport:
@@ -58,7 +48,7 @@ def _source(
     writer: Writer,
     source: Source,
     before: SessionFacts,
-    adapter: Adapter,
+    adapter: Agent,
     restart: bool,
     report: ReparseReport,
 ) -> None:
@@ -93,16 +83,14 @@ def _source(
             return
 
 
-def _adapter(old: View, source: Source) -> Adapter:
+def _adapter(old: View, source: Source) -> Agent:
     """By the agent's name; where a repair could not read that, by what the first lines look like."""
     if source.file.agent:
-        return adapter_of(source.file.agent)
-    head = []
-    for line in itertools.islice(old.lines(source), _HEAD_LINES):
-        with contextlib.suppress(BadLine):
-            head.append(decode(line.data)[0])
+        return agent_of(source.file.agent)
+    lines = [line.data for line in itertools.islice(old.lines(source), _HEAD_LINES)]
+    head = Head(lambda: b"\n".join(lines))
     path = PurePath(source.file.path)
-    return next((a for a in ADAPTERS if a.recognise(path, head) is not None), adapter_of(""))
+    return next((agent for agent in agents() if agent.recognise(path, head) is not None), agent_of(""))
 
 
 def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> Iterator[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from recollect.search.run import Hit, Results
+    from recollect.values.hits import Hit, Results
 
 SCORE_MIN = 0.2  # in a search; what has nothing to do with the question mostly stays below
 HITS_KEPT = 3  # of each search, however low they score: one word in a megabyte scores low

@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-from recollect.light import paths as places
+from recollect.light import sources as places
 from recollect.light.segments import pack_segment, unpack_segment
 
 
@@ -195,7 +195,7 @@ class SourceFile:
 
     `session` is the id of the session it belongs to, "" when only its content can tell.
     `path` is the name the source is known by; `read_path` where its bytes are now
-    (Codex compresses cold rollouts: same source, other bytes on disk).
+    (an agent may compress what is cold: same source, other bytes on disk).
     """
 
     agent: str

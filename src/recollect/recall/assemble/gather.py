@@ -22,17 +22,17 @@ from typing import TYPE_CHECKING
 
 from recollect.insight.turns import UNSPOKEN
 from recollect.recall.assemble.files import is_read, same_file
-from recollect.recall.assemble.pieces import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
 from recollect.recall.excerpt import has_text
 from recollect.recall.fitting import relevant_hits
 from recollect.search.query import AnyOf, Between, Is, Node, Phrase
 from recollect.search.run import Request
-from recollect.search.session_filters import thread_numbers
 from recollect.search.text.fields import files_of, path_term
+from recollect.values.assembly import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
 from recollect.values.records import HIDDEN, Flag, Kind
 
 if TYPE_CHECKING:
-    from recollect.search.run import Fresh, Search
+    from recollect.search.run import Search
+    from recollect.values.hits import Fresh
     from recollect.values.stored import StoredEntry
 
 LIMIT_MIN, LIMIT_MAX = 24, 40  # hits of one search
@@ -76,7 +76,7 @@ class Gathered:
 
     hits: list[Hit]
     strategies: list[Strategy]
-    threads: list[int]
+    threads: dict[int, int]
     fresh: Fresh
     notes: tuple[str, ...]
 
@@ -90,7 +90,7 @@ class _Gathering:
     def __init__(self, search: Search, plan: Plan, budget_tokens: int, now: datetime.datetime) -> None:
         self._search, self._plan, self._now = search, plan, now
         self._limit = min(max(budget_tokens // LIMIT_TOKENS, LIMIT_MIN), LIMIT_MAX)
-        self._threads = thread_numbers(list(search.sessions))
+        self._threads = search.sessions.threads
         self._hits: dict[int, Hit] = {}
         self._strategies: list[Strategy] = []
         self._notes: list[str] = []

@@ -113,7 +113,7 @@ class TextIndex:
 
     @property
     def rows(self) -> int:
-        """Entries [0, rows) are indexed."""
+        """The entries of rows [0, rows) are indexed."""
         return self._now.rows
 
     @property
@@ -143,12 +143,12 @@ class TextIndex:
         try:
             with self._place.lock() as held:
                 self.reload()
-                if held and info.epoch == self._epoch and self.rows < info.entries:
+                if held and info.epoch == self._epoch and self.rows < info.rows_end:
                     with _failing():
-                        writer = self._writer(info.entries - self.rows)
-                    batches = _batches(view, self.rows, info.entries)
+                        writer = self._writer(info.rows_end - self.rows)
+                    batches = _batches(view, self.rows, info.rows_end)
                     until = math.inf if deadline is None else deadline
-                    self._take(writer, batches, info.entries, until, progress)
+                    self._take(writer, batches, info.rows_end, until, progress)
         except _Failed:
             self._attach()
         return self.rows

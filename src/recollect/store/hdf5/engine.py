@@ -2,8 +2,9 @@
 
 Readers share a lock only while they read and look at the generation number each time;
 the writer keeps readers out only for the moment in which a finished commit is put in
-place. An h5py file left open at interpreter exit crashes the process, so every file
-opened here is closed by a finaliser at the latest.
+place. Threads are to each other what processes are: each has files of its own. An h5py
+file left open at interpreter exit crashes the process, so every file opened here is
+closed by a finaliser at the latest.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import re
 import secrets
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -32,7 +34,9 @@ from recollect.store.hdf5.header import PAGE_BYTES, Header
 from recollect.store.hdf5.layout import STREAMS, TABLES
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View
+from recollect.store.hdf5.readers import Readers
 from recollect.store.hdf5.tables import Stream, Table
+from recollect.store.registry import location
 from recollect.values.errors import (
     NotAStore,
     StoreBusy,
@@ -42,8 +46,11 @@ from recollect.values.errors import (
     StoreWriteFailed,
 )
 from recollect.values.records import Flag, Framing, Kind, LineFlag, Relation, Role, Segment, SourceFlag
+from recollect.values.stored import Finding, Footprint
 
 if TYPE_CHECKING:
+    from recollect.store.contract import Engine
+    from recollect.store.hdf5.read import Salvage
     from recollect.store.hdf5.write import Hdf5Writer
 
 # Version 2 superblocks: their metadata carries checksums, and unlike version 3 they do
@@ -61,8 +68,8 @@ class Hdf5Store:
         self.path = path
         self.disk = disk or Disk()
         self._journal = Journal(path, self.disk)
-        self._reader: _OpenFile | None = None
-        self._reading = 0
+        self._journal_use = threading.Lock()  # its descriptor is one, and carries one lock
+        self._readers = Readers[_OpenFile](path)
 
     @classmethod
     def open(cls, path: Path, *, create: bool = False, disk: Disk | None = None) -> Hdf5Store:
@@ -82,17 +89,22 @@ class Hdf5Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
     def close(self) -> None:
-        self._journal.close()
-        if self._reader is not None:
-            self._forget(self._reader.fd)
+        """Wait for threads that read or write, and let go of every file; who asks later is refused."""
+        self._readers.close()
+        with self._journal_use:
+            self._journal.close()
 
     # -- reading ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def view(self) -> Iterator[Hdf5View]:
         """One consistent state; writers wait with putting theirs in place while this is open."""
-        with self._shared() as reader, _told(self.path, reader.pager):
+        with self._readers.reading(self._ready_reader) as reader, _naming_file(self.path, reader.pager):
             yield reader.view
 
     @contextlib.contextmanager
@@ -100,59 +112,38 @@ class Hdf5Store:
         """A private writer over the committed state; its changes stay in memory."""
         from recollect.store.hdf5.write import Hdf5Writer
 
-        with self._shared(), self.disk.opened(self.path) as fd:
+        with self._readers.reading(self._ready_reader), self.disk.opened(self.path) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, lambda folded: None)
                 try:
                     yield writer
                 finally:
                     writer.close()
 
-    @contextlib.contextmanager
-    def _shared(self) -> Iterator[_OpenFile]:
-        if self._reading:
-            assert self._reader is not None
-            self._reading += 1
-            try:
-                yield self._reader
-            finally:
-                self._reading -= 1
-            return
-        reader = self._locked_reader()
-        self._reading = 1
-        try:
-            yield reader
-        finally:
-            self._reading -= 1
-            locks.release(reader.fd, locks.APPLY)
-
-    def _locked_reader(self) -> _OpenFile:
-        """The file under a shared lock, at its present generation."""
+    def _ready_reader(self, held: _OpenFile | None) -> _OpenFile:
+        """The file under a shared lock, at its present generation; `held` where it is still that."""
         while True:
-            fd = self._reader.fd if self._reader is not None else self._open_fd()
-            if not locks.acquire(fd, locks.APPLY, shared=True, timeout=_READ_LOCK_SECONDS):
-                raise StoreBusy(self.path, _READ_LOCK_SECONDS)
+            fd = held.fd if held is not None else self._open_fd()
             try:
-                if not same_file(fd, self.path):
-                    self._forget(fd)
-                    continue
-                pager = Pager.open(self.path, fd, self.disk)
-                held = self._reader
-                if held is None or held.pager.header != pager.header:
+                if not locks.acquire(fd, locks.APPLY, shared=True, timeout=_READ_LOCK_SECONDS):
+                    raise StoreBusy(self.path, _READ_LOCK_SECONDS)
+                if same_file(fd, self.path):
+                    pager = Pager.open(self.path, fd, self.disk)
+                    if held is not None and held.pager.header == pager.header:
+                        return held
                     if held is not None:
                         held.close()
-                    self._reader = _OpenFile(self.path, fd, pager, "r")
-                assert self._reader is not None
-                return self._reader
+                    return _OpenFile(self.path, fd, pager, "r")
             except BaseException:
-                self._forget(fd)
+                self._forget(held, fd)
                 raise
+            self._forget(held, fd)
+            held = None
 
-    def _forget(self, fd: int) -> None:
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+    def _forget(self, held: _OpenFile | None, fd: int) -> None:
+        if held is not None:
+            held.close()
         os.close(fd)
 
     def _open_fd(self) -> int:
@@ -171,9 +162,9 @@ class Hdf5Store:
     def writer(self, *, timeout: float = 60.0) -> Iterator[Hdf5Writer]:
         from recollect.store.hdf5.write import Hdf5Writer
 
-        with self.writer_lock(timeout) as fd:
+        with self._readers.working(), self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, functools.partial(self._commit, opened, fd))
                 try:
                     yield writer
@@ -228,9 +219,11 @@ class Hdf5Store:
     def replacement(self, *, timeout: float = 60.0) -> Iterator[tuple[Hdf5View, Hdf5Store]]:
         """The present state and an empty store beside it, which takes this one's place at the end.
 
-        Until then nothing changes; if anything fails, nothing has changed.
+        Until then nothing changes; if anything fails or is wrong with it, nothing has changed.
         """
-        with self.writer_lock(timeout) as fd:
+        from recollect.store.hdf5.check import verify
+
+        with self._readers.working(), self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             temporary = _temporary(self.path, "tmp")
             header = pager.header.changed(epoch=pager.header.epoch + 1, size=0)
@@ -239,9 +232,10 @@ class Hdf5Store:
                 with (
                     _OpenFile(self.path, fd, pager, "r") as opened,
                     Hdf5Store(temporary, disk=self.disk) as new,
-                    _told(self.path, pager),
+                    _naming_file(self.path, pager),
                 ):
                     yield opened.view, new
+                    verify(new)
                 with Hdf5Store(temporary, disk=self.disk).writer_lock(timeout):
                     pass  # a commit that is durable but not in place would lose its redo file with its name
                 self.disk.rename(temporary, self.path)
@@ -252,12 +246,71 @@ class Hdf5Store:
                 with contextlib.suppress(OSError):
                     self.disk.unlink(temporary)
 
-    def copy_to(self, target: Path) -> int:
-        """Write the present state to a new file; returns its size."""
+    @contextlib.contextmanager
+    def salvage(self, *, timeout: float = 60.0) -> Iterator[tuple[Salvage, Hdf5Store]]:
+        """What can be read of a damaged file, and an empty store that takes its place; the file is kept."""
+        aside = self._link_aside()
+        try:
+            with self.replacement(timeout=timeout) as (old, new):
+                yield old.salvageable(moved_to=str(aside)), new
+        except BaseException:
+            if os.path.samefile(aside, self.path):  # else it is the only name the old file has
+                aside.unlink()
+            raise
+
+    def _link_aside(self) -> Path:
+        """Give the file a second name, which it keeps when it is replaced."""
+        stem, number = f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}", 0
+        while (aside := self.path.with_name(f"{stem}-{number}" if number else stem)).exists():
+            number += 1
+        try:
+            os.link(self.path, aside)
+        except OSError as error:
+            raise StoreWriteFailed(aside, error) from error
+        return aside
+
+    def compact(self) -> None:
+        """Rewrite the file without what nothing refers to, packed more densely."""
+        from recollect.store.hdf5.rewrite import copy_store
+
+        with self.replacement() as (old, new), new.writer() as writer:
+            copy_store(old, writer, writer.commit)
+            writer.commit()
+
+    def footprint(self) -> Footprint:
+        """The sizes of the file and its journal, and when the file was last written."""
+        try:
+            found, journal = os.stat(self.path), journal_path(self.path)
+            waiting = os.stat(journal).st_size if journal.exists() else 0
+        except FileNotFoundError:
+            raise StoreMissing(self.path) from None
+        return Footprint(found.st_size + waiting, found.st_mtime_ns // 1_000_000)
+
+    def check(self) -> list[Finding]:
+        """Verify everything, in a child process: a damaged file can crash the HDF5 library itself."""
+        import subprocess
+        import sys
+
+        package = str(Path(__file__).resolve().parents[3])
+        program = f"import sys; sys.path.insert(0, {package!r}); from {__package__}.check import main; main()"
+        command = [sys.executable, "-P", "-c", program, str(self.path)]
+        child = subprocess.run(command, capture_output=True, check=False)
+        if child.returncode:
+            return [Finding("error", f"reading it crashed the HDF5 library (exit {child.returncode})")]
+        return [Finding(**finding) for finding in json.loads(child.stdout)]
+
+    def copy_to(self, target: str) -> bool:
+        """Write the present state, byte for byte, to a new file; False for what is no file."""
+        path = location(target)
+        if isinstance(path, Path):
+            self._copy(path)
+        return isinstance(path, Path)
+
+    def _copy(self, target: Path) -> None:
         self.disk.make_folder(target.parent)
         temporary = _temporary(target, "new")
         try:
-            with self._shared() as reader:
+            with self._readers.reading(self._ready_reader) as reader:
                 fd = self.disk.open(temporary, write=True, new=True)
                 try:
                     size = reader.pager.header.size
@@ -271,7 +324,6 @@ class Hdf5Store:
                     os.close(fd)
             _link(temporary, target)
             self.disk.sync_folder(target.parent)
-            return size
         except OSError as error:
             raise StoreWriteFailed(target, error) from error
         finally:
@@ -280,10 +332,14 @@ class Hdf5Store:
     # -- the journal -----------------------------------------------------------------------
 
     def append(self, segment: Segment) -> int:
-        return self._journal.append(segment.pack())
+        with self._readers.working(), self._journal_use:
+            return self._journal.append(segment.pack())
+
+    def has_journal(self) -> bool:
+        return journal_path(self.path).exists()
 
     def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
-        if not journal_path(self.path).exists():
+        if not self.has_journal():
             return []
         with self.view() as view:
             folded = view.info().folded
@@ -291,7 +347,23 @@ class Hdf5Store:
         return [(number, Segment.unpack(payload)) for number, payload in frames]
 
     def clear_journal(self, through: int) -> bool:
-        return self._journal.clear(through)
+        with self._readers.working(), self._journal_use:
+            return self._journal.clear(through)
+
+
+class Hdf5Engine:
+    """Stores in files. A hook may append before there ever was a store; then opening makes it."""
+
+    def open(self, url: str, *, create: bool = False) -> Hdf5Store:
+        path = Path(url)
+        return Hdf5Store.open(path, create=create or journal_path(path).exists())
+
+    def exists(self, url: str) -> bool:
+        path = Path(url)
+        return path.exists() or journal_path(path).exists()
+
+
+ENGINE: Engine = Hdf5Engine()
 
 
 class _OpenFile:
@@ -322,7 +394,7 @@ class _OpenFile:
 
 
 @contextlib.contextmanager
-def _told(path: Path, pager: Pager) -> Iterator[None]:
+def _naming_file(path: Path, pager: Pager) -> Iterator[None]:
     """Turn what HDF5 or a checksum complains about into an error that names the file."""
     try:
         yield

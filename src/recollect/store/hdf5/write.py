@@ -16,13 +16,13 @@ from functools import cached_property
 import h5py
 import numpy as np
 
-from recollect.store.contract import Array, UsageColumns
+from recollect.store.contract import Array, Collector, UsageColumns
 from recollect.store.hdf5.chains import Chain
 from recollect.store.hdf5.forms import TextForm, as_bytes
 from recollect.store.hdf5.header import Header
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
-from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, columns_of
+from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, ParcelWriter, columns_of
 from recollect.store.hdf5.read import Hdf5View, RowSource, session_key, source_key
 from recollect.store.hdf5.vectors import Vectors
 from recollect.values.ids import line_key
@@ -63,6 +63,8 @@ class _SourceRow:
 
 class Hdf5Writer(Hdf5View):
     """A view that can also take. `commit` hands the last folded number to the store, which owns the pages."""
+
+    collector: type[Collector] = ParcelWriter
 
     def __init__(self, file: h5py.File, header: Header, commit: Callable[[int], None]) -> None:
         super().__init__(file, header)

@@ -1,0 +1,19 @@
+"""Opening the store a command works on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.config import load_config
+from recollect.memory import Memory, capture_followed
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
+    """The store that --store, the environment or the config names, with what was said a moment ago."""
+    config = load_config(args.store)
+    if not getattr(args, "dry_run", False):
+        capture_followed(config)
+    return Memory.open(config=config, create=create)
