@@ -27,7 +27,18 @@ from recollect.store.hdf5.pack import TOKENS, Counted
 from recollect.store.hdf5.write import merge_facts
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
 from recollect.values.ids import line_key, name_key, short_id
-from recollect.values.records import Cursor, Line, LineFlag, Relation, Segment, SessionFacts, SourceFile
+from recollect.values.records import (
+    HIDDEN,
+    Cursor,
+    Flag,
+    Kind,
+    Line,
+    LineFlag,
+    Relation,
+    Segment,
+    SessionFacts,
+    SourceFile,
+)
 from recollect.values.stored import (
     Finding,
     Footprint,
@@ -173,10 +184,11 @@ class ReferenceView:
     def entry_ids(self, rows: Sequence[int]) -> list[str]:
         return [self._state.entries[row].id for row in rows]
 
-    def entry_columns(self, *names: str) -> dict[str, Array]:
+    def columns_at(self, rows: Sequence[int], *names: str) -> dict[str, Array]:
         lines = {row: n for n, held in self._state.lines.items() for row in held.entries}
         cells = [
             {
+                "row": each.row,
                 "session": each.session_row,
                 "kind": int(each.entry.kind),
                 "flags": each.entry.flags,
@@ -184,9 +196,31 @@ class ReferenceView:
                 "line": lines[each.row],
                 "call": int(each.entry.call or "0", 16),
             }
-            for each in self._state.entries.values()
+            for each in (self._state.entries[row] for row in rows)
         ]
-        return {name: np.array([cell[name] for cell in cells]) for name in names}
+        return {name: np.array([cell[name] for cell in cells], _DTYPES.get(name, "i8")) for name in names}
+
+    def session_columns(self, session: int, *names: str) -> dict[str, Array]:
+        return self.columns_at([each.row for each in self._first_seen_in(session)], *names)
+
+    def neighbours(
+        self, row: int, before: int, after: int, *, hidden: int = int(Flag.COPY)
+    ) -> list[StoredEntry]:
+        session = self.entries_at([row])[0].session_row
+        near = [e for e in self._first_seen_in(session) if e.row == row or _is_shown(e, hidden)]
+        at = next(n for n, each in enumerate(near) if each.row == row)
+        return near[max(at - before, 0) : at + after + 1]
+
+    def turn_of(self, row: int) -> list[int]:
+        turn: list[StoredEntry] = []
+        for each in self._first_seen_in(self.entries_at([row])[0].session_row):
+            if each.entry.is_said and each.row > row:
+                break
+            turn = [each] if each.entry.is_said else [*turn, each]
+        return [each.row for each in turn if each.row == row or _is_shown(each, HIDDEN)]
+
+    def _first_seen_in(self, session: int) -> list[StoredEntry]:
+        return [each for each in self._state.entries.values() if each.session_row == session]
 
     def find_entry(self, prefix: str) -> StoredEntry:
         found = [e for e in self._state.entries.values() if prefix and e.id.startswith(prefix)]
@@ -413,6 +447,13 @@ class ReferenceWriter(ReferenceView):
         made = _Source(file, host, session)
         self._state.sources[self._state.next_row(self._state.sources)] = made
         return made
+
+
+_DTYPES = {"call": "u8"}
+
+
+def _is_shown(stored: StoredEntry, hidden: int) -> bool:
+    return stored.entry.kind != Kind.EVENT and not stored.entry.flags & hidden
 
 
 @dataclass
