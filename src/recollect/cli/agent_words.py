@@ -7,7 +7,7 @@ from typing import Any
 
 from recollect.cli.words import Parser, add_command, count, limit
 from recollect.hooks.state import CATALOG_TOKENS
-from recollect.present.agents import Names, listed, names
+from recollect.present.agents import Names, enumeration, names
 
 _PORT_MAX = 65_535
 PAGES = ("markdown", "html", "json")
@@ -201,7 +201,7 @@ def _assemble(commands: Any) -> None:
         "--export",
         choices=exports,
         metavar="TO",
-        help=f"one of {exports}; {listed(names('writer'))} print the command that opens it",
+        help=f"one of {exports}; {enumeration(names('writer'))} print the command that opens it",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="the file of a page; - for stdout")
     _delivery(command)

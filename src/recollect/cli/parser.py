@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.cli.agent_words import AGENT_COMMANDS
 from recollect.cli.words import Parser, Version, add_command, count, example_text, limit, shared
-from recollect.present.agents import homes, listed, names, titles, variables
+from recollect.present.agents import enumeration, homes, names, titles, variables
 
 # By the words of `recollect.values.records.Kind`, which a test compares.
 KINDS = ("prompt", "answer", "thought", "call", "result", "image", "summary", "context", "event", "unknown")
@@ -334,7 +334,9 @@ def _sessions(commands: Any) -> None:
         ),
     )
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
-    command.add_argument("--agent", metavar="A", help=f"only sessions of this agent: {listed(names(), 'or')}")
+    command.add_argument(
+        "--agent", metavar="A", help=f"only sessions of this agent: {enumeration(names(), 'or')}"
+    )
     command.add_argument(
         "-n", "--limit", type=count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
     )
