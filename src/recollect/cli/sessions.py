@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ids import short_ids
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.present.objects import session_object
+from recollect.cli.words import add_command, count
+from recollect.present.agents import enumeration, names
+from recollect.present.sessions import relation_text, session_object
+from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
-from recollect.values.stored import Session
 from recollect.values.text import age, many, one_line, short
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from recollect.values.stored import Session
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "sessions",
+        "list sessions, the most recently active first",
+        "One row per session. The id shown is the shortest that names it; every command takes it, or "
+        "any longer piece of the beginning of the full id.",
+        (
+            "recollect sessions",
+            "recollect sessions --project harbor --limit 5",
+            f"recollect sessions --agent {names()[-1]} --all",
+        ),
+    )
+    command.add_argument("--project", metavar="P", help="only projects whose name contains P")
+    command.add_argument(
+        "--agent", metavar="A", help=f"only sessions of this agent: {enumeration(names(), 'or')}"
+    )
+    command.add_argument(
+        "-n", "--limit", type=count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
+    )
+    command.add_argument("--all", action="store_true", help="subagents' sessions too")
 
 
 def sessions(args: argparse.Namespace, screen: Screen) -> int:
@@ -23,7 +51,7 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     fitting = [each for each in reversed(everything) if _fits(each, args)]
     shown = fitting if args.all else [s for s in fitting if s.facts.relation != Relation.SUBAGENT]
     hidden = len(fitting) - len(shown)
-    listed = shown[: args.limit or None]
+    enumeration = shown[: args.limit or None]
     names = short_ids(each.facts.id for each in everything)
     if screen.json:
         screen.object(
@@ -31,13 +59,13 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
             {
                 "total": len(shown),
                 "subagents_hidden": hidden,
-                "sessions": [_object(each, names, tokens) for each in listed],
+                "sessions": [_object(each, names, tokens) for each in enumeration],
             },
         )
         return 0
-    if listed:
-        _print(listed, names, tokens, screen)
-    _notes(len(listed), len(shown), hidden, screen)
+    if enumeration:
+        _print(enumeration, names, tokens, screen)
+    _notes(len(enumeration), len(shown), hidden, screen)
     return 0
 
 
@@ -52,9 +80,11 @@ def _object(session: Session, names: dict[str, str], tokens: dict[str, int]) -> 
     return {**session_object(session), "short": names[facts.id], "tokens": tokens.get(facts.id, 0)}
 
 
-def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen) -> None:
+def _print(
+    enumeration: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen
+) -> None:
     now_ms = time.time_ns() // 1_000_000
-    related = any(each.facts.relation != Relation.NONE for each in listed)
+    related = any(each.facts.relation != Relation.NONE for each in enumeration)
     columns = [
         Column("id"),
         Column("agent"),
@@ -65,7 +95,7 @@ def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, i
         *([Column("from")] if related else []),
         Column("title", flexible=True),
     ]
-    rows = [_row(each, names, tokens, related, now_ms) for each in listed]
+    rows = [_row(each, names, tokens, related, now_ms) for each in enumeration]
     screen.table(columns, rows)
 
 
@@ -86,25 +116,15 @@ def _row(
     ]
 
 
-def relation_text(session: Session, names: dict[str, str]) -> str:
-    """How a session came about: `fork of 3f2a9c01`, "" for one that began fresh."""
-    facts = session.facts
-    if facts.relation == Relation.NONE:
-        return ""
-    words = {Relation.SUBAGENT: "subagent of", Relation.FORK: "fork of", Relation.CONTINUATION: "continues"}
-    parent = names.get(facts.parent) or one_line(facts.parent, 40) or "an unknown session"
-    return f"{words[facts.relation]} {parent}"
-
-
 def _last_names(project: str) -> str:
     """`owner/name` of `host/owner/name`: what tells projects apart in a narrow column."""
     return "/".join(project.split("/")[-2:])
 
 
-def _notes(listed: int, shown: int, hidden: int, screen: Screen) -> None:
+def _notes(enumeration: int, shown: int, hidden: int, screen: Screen) -> None:
     if not shown and not hidden:
         screen.note("no sessions fit")
-    if listed < shown:
-        screen.note(f"{listed:,} of {many(shown, 'session')}; --limit 0 lists all")
+    if enumeration < shown:
+        screen.note(f"{enumeration:,} of {many(shown, 'session')}; --limit 0 lists all")
     if hidden:
-        screen.note(f"{many(hidden, 'session')} of subagents not listed; --all lists them too")
+        screen.note(f"{many(hidden, 'session')} of subagents not enumeration; --all lists them too")

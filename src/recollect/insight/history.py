@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from recollect.agents.registry import all_tools
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node, Phrase
-from recollect.search.run import Hit, Request, Search
+from recollect.search.run import Request, Search
 from recollect.search.text.fields import files_of, path_term
+from recollect.values.history import Command, Fix, Touch
+from recollect.values.hits import Hit
 from recollect.values.records import Entry, Flag, Kind
-from recollect.values.stored import Session, StoredEntry
+from recollect.values.stored import StoredEntry
 
 TOUCHES_MAX = 5_000  # calls that name a file, the newest
 CALLS_READ = 120  # shell calls that fit a question
@@ -31,46 +33,6 @@ ERRORS_READ = 40
 FOLLOWED_ROWS = 400  # after an error, of all sessions
 STEPS_MAX = 8
 READERS = frozenset({"cat", "find", "grep", "head", "ls", "nl", "pwd", "rg", "sed", "tail", "wc", "which"})
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
-    """What one session did to a file. `prompt` was asked before the last change, or before the last look."""
-
-    session: Session
-    last: StoredEntry
-    prompt: StoredEntry | None
-    changes: int
-    looks: int
-
-
-@dataclass(slots=True)
-class Command:
-    """A command as it was run, how often it worked, and where it was run last."""
-
-    text: str
-    score: float
-    last: StoredEntry
-    session: Session
-    worked: int = 0
-    failed: int = 0
-    unknown: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """An error in one session and what was done after its last appearance there.
-
-    `exact`: it is this error, word for word, and not only one like it. `ended_by` is the command that then
-    worked where it had failed, "" where none is known.
-    """
-
-    hit: Hit
-    times: int
-    exact: bool
-    steps: list[StoredEntry] = field(default_factory=list)
-    ended_by: str = ""
-    answer: StoredEntry | None = None
 
 
 def blame(search: Search, path: str, limit: int) -> list[Touch]:

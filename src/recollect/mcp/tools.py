@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from recollect.cli.parser import MODES
+from recollect.values.vocabulary import MODES
 
 ANSWER_TOKENS_MAX = 20_000  # by our estimate; a client refuses more than 25,000 by the model's own count
 BUDGET_TOKENS_MIN = 400

@@ -19,7 +19,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from recollect.agents.registry import all_tools
 from recollect.insight.last_talks import FAILED, STOPPED, UNANSWERED, Recent, Talk, recent
@@ -27,6 +26,7 @@ from recollect.insight.preferences import agreed, bare, gist, left_open, open_ta
 from recollect.recall.fence import fenced
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
+from recollect.values.recalled import Catalog
 from recollect.values.records import Entry
 from recollect.values.stored import StoredEntry
 from recollect.values.text import many, moment, one_line, short, tokens
@@ -56,21 +56,6 @@ STATES = {
     FAILED: "ended in an error",
     STOPPED: "stopped half-way",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """`text` is what is shown to the model, fenced, or "" where nothing is known or nothing fits.
-
-    `sections` has its lines by section; `trimmed` names those that lost some to the budget.
-    """
-
-    text: str
-    project: str
-    tokens: int
-    as_of_ms: int
-    trimmed: tuple[str, ...] = ()
-    sections: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) -> Catalog:
