@@ -36,7 +36,7 @@ def add_words(commands: Any) -> None:
     )
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
     command.add_argument(
-        "--agent", metavar="A", help=f"only sessions of this agent: {enumeration(names(), 'or')}"
+        "--agent", metavar="A", help=f"only those of this agent: {enumeration(names(), 'or')}"
     )
     command.add_argument(
         "-n", "--limit", type=count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
@@ -51,7 +51,7 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     fitting = [each for each in reversed(everything) if _fits(each, args)]
     shown = fitting if args.all else [s for s in fitting if s.facts.relation != Relation.SUBAGENT]
     hidden = len(fitting) - len(shown)
-    enumeration = shown[: args.limit or None]
+    listed = shown[: args.limit or None]
     names = short_ids(each.facts.id for each in everything)
     if screen.json:
         screen.object(
@@ -59,13 +59,13 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
             {
                 "total": len(shown),
                 "subagents_hidden": hidden,
-                "sessions": [_object(each, names, tokens) for each in enumeration],
+                "sessions": [_object(each, names, tokens) for each in listed],
             },
         )
         return 0
-    if enumeration:
-        _print(enumeration, names, tokens, screen)
-    _notes(len(enumeration), len(shown), hidden, screen)
+    if listed:
+        _print(listed, names, tokens, screen)
+    _notes(len(listed), len(shown), hidden, screen)
     return 0
 
 
@@ -80,11 +80,9 @@ def _object(session: Session, names: dict[str, str], tokens: dict[str, int]) -> 
     return {**session_object(session), "short": names[facts.id], "tokens": tokens.get(facts.id, 0)}
 
 
-def _print(
-    enumeration: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen
-) -> None:
+def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
-    related = any(each.facts.relation != Relation.NONE for each in enumeration)
+    related = any(each.facts.relation != Relation.NONE for each in listed)
     columns = [
         Column("id"),
         Column("agent"),
@@ -95,7 +93,7 @@ def _print(
         *([Column("from")] if related else []),
         Column("title", flexible=True),
     ]
-    rows = [_row(each, names, tokens, related, now_ms) for each in enumeration]
+    rows = [_row(each, names, tokens, related, now_ms) for each in listed]
     screen.table(columns, rows)
 
 
@@ -121,10 +119,10 @@ def _last_names(project: str) -> str:
     return "/".join(project.split("/")[-2:])
 
 
-def _notes(enumeration: int, shown: int, hidden: int, screen: Screen) -> None:
+def _notes(listed: int, shown: int, hidden: int, screen: Screen) -> None:
     if not shown and not hidden:
         screen.note("no sessions fit")
-    if enumeration < shown:
-        screen.note(f"{enumeration:,} of {many(shown, 'session')}; --limit 0 lists all")
+    if listed < shown:
+        screen.note(f"{listed:,} of {many(shown, 'session')}; --limit 0 lists all")
     if hidden:
-        screen.note(f"{many(hidden, 'session')} of subagents not enumeration; --all lists them too")
+        screen.note(f"{many(hidden, 'session')} of subagents not listed; --all lists them too")
