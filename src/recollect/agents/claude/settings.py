@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.claude import paths
-from recollect.agents.editing.change import AgentState, Change, Installed, read_settings
-from recollect.agents.editing.commands import Commands
+from recollect.agents.editing.change import Change, read_settings
 from recollect.agents.editing.entries import (
     hooks_in,
     json_change,
@@ -29,6 +28,7 @@ from recollect.agents.editing.entries import (
 from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.values.errors import SettingsRefused
+from recollect.values.settings import AgentState, Commands, Installed
 
 # Seconds. A hook is done in a fraction of one; without a number Claude Code waits ten minutes.
 # At the end of a session it grants 1.5 s to all hooks together unless one asks for more.
