@@ -20,7 +20,7 @@ from recollect.store.hdf5.check import check_path
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.testing.reference import ReferenceStore
 from recollect.testing.stores import HOST, StoreContract, facts, line, source
-from recollect.values.records import Cursor, Line, LineFlag, Usage
+from recollect.values.records import Cursor, Kind, Line, LineFlag, Usage
 from recollect.values.stored import VectorModel, source_bytes
 
 
@@ -66,6 +66,11 @@ class TestHdf5Store(StoreContract):
         assert left <= {"memory.h5", "memory.h5-wal", "copy"}
 
 
+KINDS = dict(
+    zip("abcdefgh", [Kind.PROMPT, Kind.ANSWER, Kind.CALL, Kind.RESULT, Kind.EVENT] * 2, strict=False)
+)
+
+
 def everything(view: View) -> object:
     """All that a store says, in an order of its own choosing where the contract gives none."""
     columns = view.usage()
@@ -87,11 +92,21 @@ def everything(view: View) -> object:
         (s.file.path, s.cursor, s.session, s.lines, s.superseded, b"".join(source_bytes(s, view.lines(s))))
         for s in view.sources()
     ]
+    walks = [_walks(view, row) for row, _ in view.session_rows().items()]
     vectors = {}  # a rewrite keeps every key once
     for model in view.vector_models():
         keys, rows = view.vectors(model)
         vectors[model] = dict(zip(keys.tolist(), rows.tolist(), strict=True))
-    return sessions, sources, usage, view.types(), vectors, view.info().lines
+    return sessions, sources, usage, view.types(), vectors, walks, view.info().lines
+
+
+def _walks(view: View, session: int) -> object:
+    """A session's own entries, and what stands around each; by id, as rows are an engine's own business."""
+    columns = view.session_columns(session, "row", "kind", "flags")
+    rows = columns["row"].tolist()
+    near = [[each.id for each in view.neighbours(row, 2, 1)] for row in rows]
+    turns = [view.entry_ids(view.turn_of(row)) for row in rows]
+    return view.entry_ids(rows), columns["kind"].tolist(), columns["flags"].tolist(), near, turns
 
 
 class Histories(RuleBasedStateMachine):
@@ -125,7 +140,12 @@ class Histories(RuleBasedStateMachine):
         with self.store.writer() as ours, self.reference.writer() as theirs:
             for which, words, restart, half in batches:
                 lines = [
-                    line(word, uuid=word, usage=Usage(word, f"m{output % 2}", 7, output=output))
+                    line(
+                        word,
+                        uuid=word,
+                        usage=Usage(word, f"m{output % 2}", 7, output=output),
+                        kind=KINDS[word],
+                    )
                     for word, output in words
                 ]
                 lines += [Line(b'{"half', LineFlag.PENDING)] if half else []

@@ -44,6 +44,10 @@ class Flag(enum.IntEnum):
     SPILLED = 64  # only a preview; the whole is in a file of its own (role SPILL)
 
 
+HIDDEN = int(Flag.COPY | Flag.INJECTED)  # what a reader of the conversation has no use for, or has already
+UNSAID = int(Flag.META) | HIDDEN  # a prompt that no person said, or not here
+
+
 class Relation(enum.IntEnum):
     """How a session came out of its parent session."""
 
@@ -104,6 +108,11 @@ class Entry:
     tool: str = ""
     call: str = ""
     model: str = ""
+
+    @property
+    def is_said(self) -> bool:
+        """Whether a person said it."""
+        return self.kind == Kind.PROMPT and not self.flags & UNSAID
 
 
 @dataclass(frozen=True, slots=True)
