@@ -23,6 +23,7 @@ from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKEN
 from recollect.values.errors import (
     NotFound,
     RecollectError,
+    SettingsRefused,
     SourceError,
     StoreBusy,
     StoreWriteFailed,
@@ -33,7 +34,7 @@ from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, sou
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from recollect.search.indexes import Indexes
     from recollect.store.contract import Store, View
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
         Stop,
     )
     from recollect.values.saved import Curated, Opened
+    from recollect.values.settings import Commands, FileChange, Settings
     from recollect.values.stored import Finding, Footprint, VectorModel
     from recollect.values.usage import UsageLine, UsageReport
 
@@ -693,6 +695,52 @@ def only_watcher(config: Config) -> Iterator[bool]:
                 hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
             ) from error
         yield only
+
+
+def agent_settings(
+    commands: Callable[[str], Commands], *, home: Path, environ: Mapping[str, str], folder: Path
+) -> list[Settings]:
+    """The settings of every agent that has some, here or not; `commands` are what they are to run."""
+    from recollect.agents.registry import agents
+
+    made = (
+        agent.settings(commands(agent.name), home=home, environ=environ, folder=folder) for agent in agents()
+    )
+    return [settings for settings in made if settings is not None]
+
+
+def carry_out(plan: Callable[[], Sequence[FileChange]]) -> list[tuple[FileChange, Path | None]]:
+    """Make all changes of a plan; gives each with where its original is kept."""
+    from recollect.agents.editing.change import carry_out
+
+    return carry_out(plan)
+
+
+def file_change(path: Path, wanted: bytes | None, is_ours: Callable[[bytes], bool]) -> FileChange | None:
+    """What puts a file of our own in place, or takes it away; None where it is so already.
+
+    One that is not ours is not touched.
+    """
+    from recollect.agents.editing.change import Change, read_settings
+
+    before = read_settings(path)
+    if before is not None and not is_ours(before):
+        raise SettingsRefused(path, "it is not ours", hint="move it away, then run the same command again")
+    return None if before == wanted else Change(path, before, wanted, undo=True)
+
+
+def agent_variables() -> tuple[str, ...]:
+    """The variables of the environment that say where agents keep their files."""
+    from recollect.agents.registry import agents
+
+    return tuple(name for agent in agents() for name in agent.moved_by)
+
+
+def plugin_folder() -> str | None:
+    """The folder of the plugin that an agent takes by a command of its own, where one has some."""
+    from recollect.agents.registry import agents
+
+    return next((agent.plugin for agent in agents() if agent.plugin), None)
 
 
 def check_target(path: Path, *, force: bool = False) -> None:

@@ -10,7 +10,7 @@ from recollect.cli.resume import print_delivered
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, budget_option, delivery_options
 from recollect.memory import check_target, write_target
-from recollect.present.agents import Names, listed, names
+from recollect.present.agents import Names, enumeration, names
 from recollect.present.assembly import assembly_object, delivered_object
 from recollect.values.budgets import ASSEMBLE_TOKENS
 from recollect.values.errors import NotFound, UsageError
@@ -47,7 +47,7 @@ def add_words(commands: Any) -> None:
         "--export",
         choices=exports,
         metavar="TO",
-        help=f"one of {exports}; {listed(names('writer'))} print the command that opens it",
+        help=f"one of {exports}; {enumeration(names('writer'))} print the command that opens it",
     )
     command.add_argument("-o", "--output", metavar="FILE", help="the file of a page; - for stdout")
     delivery_options(command)

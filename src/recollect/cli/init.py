@@ -10,15 +10,15 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.agents.editing.change import Change, Settings, carry_out
 from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
 from recollect.cli.ingest import ingest
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
-from recollect.memory import Memory, log_folders
+from recollect.memory import Memory, carry_out, log_folders
 from recollect.values.errors import RecollectError, UsageError
+from recollect.values.settings import FileChange, Settings
 from recollect.values.text import one_line
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class _Offer:
 
     agent: Settings
     told: dict[str, Any]
-    changes: list[Change]
+    changes: Sequence[FileChange]
     error: RecollectError | None = None
 
     def refuse(self, error: RecollectError) -> None:
@@ -103,7 +103,7 @@ def _offer(agent: Settings, args: argparse.Namespace) -> _Offer:
     return offer
 
 
-def _plan(agent: Settings, args: argparse.Namespace) -> list[Change]:
+def _plan(agent: Settings, args: argparse.Namespace) -> Sequence[FileChange]:
     if args.remove:
         return agent.removal(project=False)
     return agent.changes(hooks=not args.no_hooks, mcp=not args.no_mcp, project=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
 from recollect.cli.words import add_command, count
-from recollect.present.agents import listed, names
+from recollect.present.agents import enumeration, names
 from recollect.present.sessions import relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
@@ -35,7 +35,9 @@ def add_words(commands: Any) -> None:
         ),
     )
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
-    command.add_argument("--agent", metavar="A", help=f"only sessions of this agent: {listed(names(), 'or')}")
+    command.add_argument(
+        "--agent", metavar="A", help=f"only those of this agent: {enumeration(names(), 'or')}"
+    )
     command.add_argument(
         "-n", "--limit", type=count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
     )

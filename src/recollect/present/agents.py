@@ -1,7 +1,7 @@
 """The agents there are, in the words of help texts and messages.
 
 Everything here is asked for at every start of the command, so only the agents of this package are
-listed; one of another package is known by its name when somebody says it.
+enumeration; one of another package is known by its name when somebody says it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def names(capability: str = "") -> tuple[str, ...]:
 
 def titles() -> str:
     """What they call themselves, as part of a sentence."""
-    return listed([agent.title for agent in built_in()])
+    return enumeration([agent.title for agent in built_in()])
 
 
 def homes() -> str:
@@ -48,10 +48,10 @@ def homes() -> str:
 
 def variables() -> str:
     """The variables of the environment that say they are elsewhere, as part of a sentence."""
-    return listed([name for agent in built_in() for name in agent.moved_by])
+    return enumeration([name for agent in built_in() for name in agent.moved_by])
 
 
-def listed(words: Sequence[str], joint: str = "and") -> str:
+def enumeration(words: Sequence[str], joint: str = "and") -> str:
     """Words as part of a sentence: "a, b and c"."""
     *most, last = words
     return f"{', '.join(most)} {joint} {last}" if most else last

@@ -2,7 +2,8 @@
 
 Random histories are run on this and on every engine, and must read the same. It is also an
 engine of its own: `memory:NAME` is a store that lives as long as the process. Its row numbers
-have gaps, so that whoever takes a number for a count is found out.
+jump between what was taken at different times, so that whoever takes a number for a count is
+found out.
 
 What a view reads is never changed: a writer works on its own copy, and `commit` puts that in
 place of what was there. Texts and lines are shared by all copies.
@@ -50,7 +51,7 @@ from recollect.values.stored import (
     VectorModel,
 )
 
-STEP = 1  # from one row number to the next
+STEP = 1  # from the last row to the first of what is taken next; 1 leaves no gaps
 
 
 @dataclass
@@ -314,6 +315,7 @@ class ReferenceWriter(ReferenceView):
     def __init__(self, state: _State, held: _Held | None) -> None:
         super().__init__(state.copy())
         self._held_by = held  # None for a rehearsal
+        self._next_line = self._next_entry = 0
         for source in self._state.sources.values():
             source.expected = 0  # a run that was being followed ends with its writer
 
@@ -369,6 +371,8 @@ class ReferenceWriter(ReferenceView):
         if not source.lines:
             source.session = number
         stored = self._stored_before(lines)
+        self._next_line = self._state.next_row(self._state.lines)
+        self._next_entry = self._state.next_row(self._state.entries)
         own = set(source.lines)
         before = len(self._state.entries)
         known = []
@@ -397,10 +401,11 @@ class ReferenceWriter(ReferenceView):
 
     def _add(self, line: Line, number: int, session: _Session) -> int:
         state = self._state
-        row = state.next_row(state.lines)
-        first = state.next_row(state.entries)
+        row = self._next_line
         parsed = line.parsed.entries if line.parsed is not None else ()
-        rows = tuple(first + state.step * part for part in range(len(parsed)))
+        rows = tuple(range(self._next_entry, self._next_entry + len(parsed)))
+        self._next_line += 1
+        self._next_entry += len(parsed)
         state.lines[row] = _Line(line, rows)
         state.same[line.data] = (*state.same.get(line.data, ()), row)
         if line.parsed is None:

@@ -4,31 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
-
-from recollect.values.errors import UsageError
 
 _HOOK = re.compile(r"recollect[/\\]hooks[/\\]entry\.py|\brecollect-hook\b")
 _NAME = re.compile(r"(^|[/\\])recollect(\.exe)?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """The words that run our hook for one agent and our MCP server; no hook where the store takes none.
-
-    `variables` are those of the environment that say where our files and the agents' are.
-    """
-
-    hook: tuple[str, ...]
-    mcp: tuple[str, ...]
-    variables: tuple[str, ...] = ()
-
-    @property
-    def hook_line(self) -> str:
-        """The hook as the line of a settings file."""
-        if not self.hook:
-            raise UsageError("hooks append to a store in a file", hint="name one with --store")
-        return shlex.join(self.hook)
 
 
 def is_ours(command: str) -> bool:
