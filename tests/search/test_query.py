@@ -58,6 +58,20 @@ def read(query):
         ("/item{i}/", Regex(r"item\{i}")),
         (r"/a{2,3}\{x/", Regex(r"a{2,3}\{x")),
         ("last:30d", Between(NOON_MS - 30 * DAY_MS, TIME_MAX_MS)),
+        ("last:90min", Between(NOON_MS - 90 * 60_000, TIME_MAX_MS)),
+        ("last:12h", Between(NOON_MS - DAY_MS // 2, TIME_MAX_MS)),
+        ("last:2w", Between(NOON_MS - 14 * DAY_MS, TIME_MAX_MS)),
+        ("last:2m", Between(NOON_MS - 60 * DAY_MS, TIME_MAX_MS)),
+        ("last:1y", Between(NOON_MS - 365 * DAY_MS, TIME_MAX_MS)),
+        ("on:today", Between(TODAY_MS, TODAY_MS + DAY_MS)),
+        ("on:2026-11-15", Between(TODAY_MS, TODAY_MS + DAY_MS)),
+        ("on:2026-11-15T12:00:00", Between(NOON_MS, NOON_MS + 1000)),
+        ("on:2026-11-15T13:00:00+01:00", Between(NOON_MS, NOON_MS + 1000)),
+        ("on:2026-12", Between(1_796_083_200_000, 1_798_761_600_000)),
+        ("time:2026-11-15", Between(TODAY_MS, TODAY_MS + DAY_MS)),
+        ("time:<2026-11-15", Between(0, TODAY_MS)),
+        ("since:yesterday", Between(TODAY_MS - DAY_MS, TIME_MAX_MS)),
+        ("on:1960-01-01", Between(0, 0)),
         ("on:yesterday", Between(TODAY_MS - DAY_MS, TODAY_MS)),
         ("before:2026-11-15", Between(0, TODAY_MS)),
         ("after:2026-11-15", Between(TODAY_MS, TIME_MAX_MS)),
@@ -71,6 +85,11 @@ def read(query):
         ("--no-verify", Word("--no-verify")),
         ("a - b", AllOf((Word("a"), Word("-"), Word("b")))),
         ("ORDER", Word("ORDER")),
+        ("*", Word("*")),
+        ("i:x", Word("i:x")),
+        ("note:x", Word("note:x")),
+        ("projects://x", Word("projects://x")),
+        ("()", AllOf(())),
         ("时钟 偏差", AllOf((Word("时钟"), Word("偏差")))),
     ],
 )
@@ -87,7 +106,12 @@ def test_a_query_means_what_it_says(query, meaning):
         ("OR b", 1),
         ("a OR", 4),
         ("a OR OR b", 6),
+        ("a OR (OR b)", 7),
+        ("(a OR)", 6),
         ("projct:api", 1),
+        ("porject:api", 1),
+        ("projectt:api", 1),
+        ("prohect:api", 1),
         ("x tool:", 3),
         ("is:red", 1),
         ("last:soon", 1),
@@ -130,3 +154,44 @@ def test_a_megabyte_is_refused_at_once():
 
 def test_words_to_show_leave_out_what_is_excluded():
     assert list(words_of(read('a "b c" -d (e OR -f)'))) == ["a", "b c", "e"]
+
+
+def test_a_field_with_two_letters_wrong_is_text():
+    for typed in ("projcet:api", "rpoject:api"):
+        with pytest.raises(QueryError, match="there is no field"):
+            read(typed)
+    for typed in ("prjoetc:api", "kinnd2:x", "hosts2:x", "tool9x:y"):
+        assert read(typed) == Word(typed)
+
+
+def test_a_mistake_in_a_long_query_is_shown_with_what_stands_around_it():
+    query = "word " * 100 + "tool: " + "more " * 100
+    with pytest.raises(QueryError) as caught:
+        read(query)
+    shown, mark = str(caught.value).splitlines()[1:3]
+    assert shown[mark.index("^") :].startswith("tool: more")
+    assert "word word" in shown[: mark.index("^")]
+    assert len(shown) < 100
+
+
+def test_a_word_stands_for_itself_unless_it_is_said_to_begin_so():
+    assert not Word("token").prefix
+    assert read("to*") == Word("to", prefix=True)
+
+
+def test_repeats_of_repeats_are_counted():
+    assert read("/(a{50}){50}/") == Regex("(a{50}){50}")
+    assert read("/(a{0}){3}/") == Regex("(a{0}){3}")
+    for bomb in ("/(a{200}){200}/", "/(a{1,200}){200}/", "/(a{0}b{200}){200}/"):
+        with pytest.raises(QueryError, match="repeats something more than"):
+            read(bomb)
+
+
+def test_ten_thousand_characters_are_a_query_and_more_are_a_text():
+    assert read("x" * 9_000)
+    with pytest.raises(QueryError, match="longer than"):
+        read("x" * 12_000)
+
+
+def test_times_fit_what_an_index_can_hold():
+    assert NOON_MS < read("after:2026-11-15").to_ms < 1 << 62

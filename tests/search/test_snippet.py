@@ -58,3 +58,67 @@ def test_chinese_is_marked_where_it_stands() -> None:
 def test_a_snippet_is_a_piece_of_the_text(text: str, words: list[str]) -> None:
     snippet = Highlighter(words, stems).snippet(Entry(Kind.ANSWER, text), 80)
     assert re.sub(r"\s+", "", snippet.text) in re.sub(r"\s+", "", text)
+
+
+def test_a_snippet_begins_a_little_before_its_first_match_and_with_a_whole_word() -> None:
+    shown_ = shown("straw " * 200 + "needle" + " straw" * 200, "needle")
+    before = shown_.partition("[needle]")[0]
+    assert 20 <= len(before) <= 60
+    assert set(before.split()) == {"straw"}
+    assert before.startswith("straw")
+
+
+def test_a_snippet_ends_with_a_whole_word_and_is_as_long_as_was_asked() -> None:
+    text = "needle " + "straw " * 200
+    for width in range(100, 112):
+        snippet = Highlighter(["needle"], stems).snippet(Entry(Kind.ANSWER, text), width)
+        assert snippet.text.split()[-1] == "straw"
+        assert width - 20 <= len(snippet.text) <= width
+
+
+def test_a_text_without_blanks_is_cut_anywhere() -> None:
+    snippet = Highlighter(["needle"], stems).snippet(Entry(Kind.ANSWER, "needle " + "x" * 500), 100)
+    assert len(snippet.text) == 100
+
+
+def test_a_match_near_the_beginning_is_shown_from_the_beginning() -> None:
+    snippet = Highlighter(["needle"], stems).snippet(Entry(Kind.ANSWER, "a few words, a needle" + " x" * 500))
+    assert snippet.text.startswith("a few words")
+    assert snippet.cut == (False, True)
+
+
+def test_of_windows_with_as_many_words_the_earliest_is_shown() -> None:
+    far = " straw" * 100
+    assert "early" in shown(f"{far} early clock skew {far} late clock skew {far}", "clock", "skew")
+    assert "late" in shown(f"{far} early clock clock clock {far} late clock skew {far}", "clock", "skew")
+
+
+def test_words_count_for_a_window_only_as_far_as_it_reaches() -> None:
+    """Two words that no window of this width can show together are no better than one."""
+    text = "first clock" + " straw" * 33 + " skew" + " straw" * 100 + " second clock skew"
+    assert "second" in shown(text, "clock", "skew", width=200)
+
+
+def test_a_word_is_marked_whole_and_only_where_it_begins() -> None:
+    assert shown("tokenizer tokens retoken to token", "token") == "tokenizer [tokens] retoken to [token]"
+
+
+def test_what_is_written_with_signs_is_marked_as_it_is_written() -> None:
+    assert shown("see src/auth.py and oath", "src/auth.py") == "see [src/auth.py] and oath"
+    assert shown("a-b a-b-c", "a-b", "a-b-c") == "[a-b] [a-b-c]"
+    assert shown("C++ and d", "c++") == "[C++] and d"
+
+
+def test_what_lies_far_behind_is_looked_for_where_nothing_is_nearer() -> None:
+    far = "straw " * 3_000 + "needle" + " straw" * 100
+    assert "[needle]" in shown(far, "needle")
+    assert "[needle]" not in shown("needle " + far, "needle").partition("[needle]")[2]
+    assert "[needle]" not in shown("straw " * 200_000 + "needle", "needle")
+
+
+def test_blanks_between_words_are_one_space() -> None:
+    assert shown("a\n\n  needle\t\tb", "needle") == "a [needle] b"
+
+
+def test_nothing_is_marked_where_nothing_was_asked() -> None:
+    assert shown("a needle", "") == shown("a needle") == "a needle"
