@@ -17,6 +17,7 @@ from recollect.recall.saved import Curated
 from recollect.search.run import Results
 from recollect.testing.reference import ENGINE
 from recollect.testing.stores import segment
+from recollect.values.vocabulary import PAGES
 
 HOST = "here"
 SESSION = "a1b2c3d4"
@@ -71,6 +72,18 @@ def project(memory: Memory) -> str:
 
 # What each verb is asked. It must answer something, and the same on every engine.
 VERBS: dict[str, Callable[[Memory, Path], object]] = {
+    "around": lambda memory, _: memory.around(memory.tail(SESSION, 5)[2], 2, 2),
+    "embedding_estimate": lambda memory, _: memory.embedding_estimate(),
+    "export": lambda memory, _: [b"".join(memory.export(SESSION, form)) for form in ("raw", *PAGES)],
+    "find": lambda memory, _: (memory.find(SESSION)[0].facts, memory.find(entry_id(memory))[1]),
+    "fresh": lambda memory, _: memory.index() == memory.fresh(),
+    "odd_lines": lambda memory, _: memory.odd_lines(),
+    "page": lambda memory, _: memory.page("markdown", *memory.assemble("token expiry clock skew")),
+    "saved_pieces": lambda memory, _: saved(memory) and [each.says for each in memory.saved_pieces("mine")],
+    "standing": lambda memory, _: memory.standing(),
+    "types": lambda memory, _: memory.types(),
+    "usage_lines": lambda memory, _: memory.usage_lines(),
+    "vector_models": lambda memory, _: memory.index() and memory.vector_models(),
     "append": lambda memory, _: memory.append(segment(0)),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
