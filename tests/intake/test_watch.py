@@ -517,7 +517,7 @@ class TestWatcher:
     def test_it_rests_in_proportion_to_its_work(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(face, "_REST", 5)
         rests: list[float] = []
-        monkeypatch.setattr(face, "rested", lambda seconds, stop: rests.append(seconds))
+        monkeypatch.setattr(bench.stop, "rest", rests.append)
         bench.answers = [{**done(), "seconds": seconds} for seconds in (0.0, 2.0, 1000.0)]
         bench.run(*[Batch(everything=True)] * 3)
         assert rests == [0.0, 10.0, 60.0]
