@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,10 @@ for _name, _examples in PROFILES.items():
         _name, deadline=None, max_examples=_examples, suppress_health_check=[HealthCheck.too_slow]
     )
 settings.load_profile("quick")  # `--hypothesis-profile` is heard after this
+
+# A shell starts what it puts into the background with Ctrl-C ignored, and the children inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
