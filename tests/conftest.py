@@ -14,7 +14,10 @@ from tests.support.memories import scratch
 # No test holds a time limit, nor counts how long an example takes to make: the machines are shared.
 for _name, _examples in PROFILES.items():
     settings.register_profile(
-        _name, deadline=None, max_examples=_examples, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+        _name,
+        deadline=None,
+        max_examples=_examples,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
     )
 settings.load_profile("quick")  # `--hypothesis-profile` is heard after this
 

@@ -29,10 +29,10 @@ from tests.support.make_format_store import HOST, STORES, build, contents
 
 from recollect.config import Config
 from recollect.light.disk import Disk
+from recollect.light.store_header import FORMAT_VERSION
 from recollect.memory import Memory
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.store.hdf5.forms import TextForm
-from recollect.store.hdf5.header import FORMAT_VERSION
 from recollect.store.hdf5.layout import BLOCKS, STREAMS, TABLES
 from recollect.values.records import (
     Cursor,

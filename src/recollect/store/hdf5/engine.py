@@ -28,9 +28,9 @@ import h5py
 from recollect.light import locks
 from recollect.light.disk import Disk, same_file
 from recollect.light.journal import Journal, journal_path
+from recollect.light.store_header import PAGE_BYTES, Header
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
-from recollect.store.hdf5.header import PAGE_BYTES, Header
 from recollect.store.hdf5.layout import STREAMS, TABLES
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View

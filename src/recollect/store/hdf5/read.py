@@ -17,10 +17,10 @@ from typing import TypeVar
 import h5py
 import numpy as np
 
+from recollect.light.store_header import Header
 from recollect.store.contract import Array, UsageColumns
 from recollect.store.hdf5.forms import TextForm, text_of
 from recollect.store.hdf5.frames import Damaged
-from recollect.store.hdf5.header import Header
 from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.tables import Stream, Table, opened
 from recollect.store.hdf5.vectors import Vectors, find_vectors

@@ -16,10 +16,10 @@ from functools import cached_property
 import h5py
 import numpy as np
 
+from recollect.light.store_header import Header
 from recollect.store.contract import Array, Collector, UsageColumns
 from recollect.store.hdf5.chains import Chain
 from recollect.store.hdf5.forms import TextForm, as_bytes
-from recollect.store.hdf5.header import Header
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
 from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, ParcelWriter, columns_of
