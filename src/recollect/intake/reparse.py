@@ -17,6 +17,7 @@ from recollect.agents.registry import ADAPTERS, Adapter, Parser, adapter_of
 from recollect.intake.ingest import Progress, parse_line
 from recollect.intake.reader import BadLine, decode
 from recollect.store.contract import View, Writer, carry_vectors
+from recollect.store.derived import carry_derived
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
 from recollect.values.stored import Source, StoredLine
 
@@ -49,6 +50,7 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         blank = SessionFacts(source.file.agent, source.session)
         _source(old, writer, source, facts or blank, _adapter(old, source), restart, report)
     carry_vectors(old, writer)
+    carry_derived(old, writer)
     writer.commit()
     return report
 

@@ -7,13 +7,14 @@ store; what it takes becomes visible and durable together, at `commit`, or not a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from recollect.store.derived import Column, DerivedTable
 from recollect.values.records import Cursor, Line, Segment, SessionFacts, SourceFile
 from recollect.values.stored import Session, Source, StoredEntry, StoredLine, StoreInfo, Taken, VectorModel
 
@@ -129,6 +130,17 @@ class View(Protocol):
         """
         ...
 
+    def derived_tables(self) -> list[DerivedTable]:
+        """The derived tables there are, known or not, by name and revision, with how far each is built."""
+        ...
+
+    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
+        """Rows of a derived table, column by column; none where it is absent.
+
+        DerivedDamaged when they do not read. An entry may have been replaced since its rows were made.
+        """
+        ...
+
 
 class Writer(Protocol):
     """Changes to a store, held back until `commit`."""
@@ -166,6 +178,17 @@ class Writer(Protocol):
 
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
         """Add rows behind those the model has: uint64 keys, and float16 vectors of its size."""
+        ...
+
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        """Add rows behind those a derived table has, made of all entries before row `built_to`.
+
+        The first makes the table. Every column is given, all of one length; it may be 0.
+        """
+        ...
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        """Forget a derived table, if it is there."""
         ...
 
     def folded(self, sequence: int) -> None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from recollect.store.contract import Array, UsageColumns
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, is_new_name, no_rows
 from recollect.store.hdf5.pack import TOKENS, Counted
 from recollect.store.hdf5.write import merge_facts
 from recollect.values.errors import NotFound
@@ -54,6 +56,7 @@ class _State:
     sources: list[_Source] = field(default_factory=list)
     usage: dict[str, Counted] = field(default_factory=dict)
     vectors: dict[VectorModel, list[tuple[int, Array]]] = field(default_factory=dict)
+    derived: dict[DerivedTable, tuple[list[tuple[Any, ...]], int]] = field(default_factory=dict)
     folded: int = 0
     generation: int = 1
 
@@ -214,6 +217,21 @@ class ReferenceView:
         keys = np.array([key for key, _ in rows], np.uint64)
         return keys, np.array([vector for _, vector in rows], np.float16).reshape(len(rows), model.dims)
 
+    def derived_tables(self) -> list[DerivedTable]:
+        found = [
+            replace(table, rows=len(rows), built_to=built_to)
+            for table, (rows, built_to) in self._state.derived.items()
+        ]
+        return sorted(found, key=lambda table: (table.name, table.revision))
+
+    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
+        rows, _ = self._state.derived.get(table, ([], 0))
+        found = no_rows(table)
+        for n, (name, kind) in enumerate(table.columns):
+            cells = [row[n] for row in rows[start:stop]]
+            found[name] = cells if kind in (NAME, TEXT) else np.array(cells, kind)
+        return found
+
 
 class ReferenceWriter(ReferenceView):
     """Changes one state."""
@@ -236,6 +254,17 @@ class ReferenceWriter(ReferenceView):
         assert vectors.shape == (len(keys), model.dims)
         for key, vector in zip(keys.tolist(), vectors.astype(np.float16), strict=True):
             self._state.vectors.setdefault(model, []).append((key, vector))
+
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        assert set(columns) == {name for name, _ in table.columns}
+        rows, _ = self._state.derived.get(table, ([], 0))
+        known = table in self._state.derived or is_new_name(table, self._state.derived)
+        assert known, "raise the revision of a table that changes"
+        added = list(zip(*(columns[name] for name, _ in table.columns), strict=True))
+        self._state.derived[table] = ([*rows, *added], built_to)
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        self._state.derived.pop(table, None)
 
     def folded(self, sequence: int) -> None:
         self._state.folded = max(self._state.folded, sequence)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from recollect.store.contract import Array, Store, View, Writer, carry_vectors
+from recollect.testing.derived import DerivedContract
 from recollect.values.errors import NotFound
 from recollect.values.ids import entry_id
 from recollect.values.records import (
@@ -81,7 +82,7 @@ def listed(keys: Array, found: Array) -> list[tuple[int, list[float]]]:
     return list(zip(keys.tolist(), found.tolist(), strict=True))
 
 
-class StoreContract:
+class StoreContract(DerivedContract):
     """Subclasses give `store`, `reopen`, which makes another handle on it, and `empty`, another store."""
 
     @pytest.fixture

@@ -7,13 +7,14 @@ whole pack into columns at once is what makes ingest fast.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from recollect.store.contract import Array, View
+from recollect.store.derived import Column, DerivedTable
 from recollect.store.hdf5.forms import TextForm, as_bytes, find
 from recollect.store.hdf5.frames import compress
 from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES
@@ -253,6 +254,12 @@ class ParcelWriter:
 
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
         raise AssertionError("nothing is embedded here")
+
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        raise AssertionError("nothing is derived here")
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        raise AssertionError("nothing is derived here")
 
     def folded(self, sequence: int) -> None:
         raise AssertionError("no journal is read here")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from recollect.store.contract import Array, carry_vectors
+from recollect.store.derived import carry_derived
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.layout import BLOCK_BYTES, LEVEL_DENSE, TABLES
 from recollect.store.hdf5.read import Hdf5View
@@ -35,6 +36,7 @@ def copy_store(old: Hdf5View, new: Hdf5Writer, commit: Callable[[], None]) -> No
     _copy_owners(old, new, "sessions", ("id", "title"), "extents", "extent", entries)
     _copy_owners(old, new, "sources", ("path", "state"), "spans", "span", lines)
     carry_vectors(old, new)
+    carry_derived(old, new)
     new.line_stream.flush()
     new.text_stream.flush()
 

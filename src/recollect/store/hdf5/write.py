@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,14 +17,18 @@ import h5py
 import numpy as np
 
 from recollect.store.contract import Array, UsageColumns
+from recollect.store.derived import Column, DerivedTable, is_new_name
 from recollect.store.hdf5.chains import Chain
+from recollect.store.hdf5.derived import DerivedRows
 from recollect.store.hdf5.forms import TextForm, as_bytes
+from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.header import Header
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
 from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, columns_of
 from recollect.store.hdf5.read import Hdf5View, RowSource, session_key, source_key
 from recollect.store.hdf5.vectors import Vectors
+from recollect.values.errors import DerivedDamaged
 from recollect.values.ids import line_key
 from recollect.values.records import Cursor, Line, LineFlag, SessionFacts, SourceFile, SourceFlag
 from recollect.values.stored import Source, Taken, VectorModel
@@ -169,6 +173,20 @@ class Hdf5Writer(Hdf5View):
         if held is None:
             held = self.vector_streams[model] = Vectors.create(self._file, model)
         held.append(keys, vectors)
+
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        held = self.derived_groups.get(table)
+        if held is None:
+            assert is_new_name(table, self.derived_groups), "raise the revision of a table that changes"
+            held = self.derived_groups[table] = DerivedRows.create(self._file, table)
+        try:
+            held.append(columns, built_to)
+        except Damaged as error:
+            raise DerivedDamaged(table.name, str(error)) from error
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        if self.derived_groups.pop(table, None) is not None:
+            DerivedRows.drop(self._file, table)
 
     def folded(self, sequence: int) -> None:
         self._folded = max(self._folded, sequence)
