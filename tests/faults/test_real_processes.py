@@ -220,7 +220,7 @@ HOLD = """
 import os, sys, time
 from pathlib import Path
 from recollect.store.hdf5.engine import Hdf5Store
-from recollect.store import locks
+from recollect.light import locks
 with Hdf5Store.open(Path(sys.argv[1])) as store, store.writer() as writer:
     with store._journal as journal:
         journal._lock()

@@ -544,7 +544,7 @@ def prompt(session: int, text: str) -> str:
 _PROGRAM = f"""
 import sys
 sys.path.insert(0, {str(SOURCE)!r})
-from recollect import watch as below
+from recollect.intake import watch as below
 from recollect.cli import main, watch
 watch._REST, watch._REST_SECONDS_MIN, watch._RETRY_SECONDS = 0, 0.0, 0.1
 below._STEP_MS, below._TICK_MS = 100, 300

@@ -202,9 +202,9 @@ def test_an_interrupted_ingest_leaves_no_worker(folder: Path) -> None:
 def test_workers_end_with_the_process_that_started_them_even_if_it_is_killed(folder: Path) -> None:
     logs = _tree(folder, 10)
     program = (
-        "import sys, time\nfrom pathlib import Path\nfrom recollect import bulk\n"
+        "import sys, time\nfrom pathlib import Path\nfrom recollect.intake import workers\n"
         "from recollect.config import Config\nfrom recollect.memory import Memory\n"
-        "bulk.WORTH_BYTES, bulk.PARCEL_BYTES = 1, 20_000\nstore = Path(sys.argv[1])\n"
+        "workers.WORTH_BYTES, workers.PARCEL_BYTES = 1, 20_000\nstore = Path(sys.argv[1])\n"
         "def slow(path, done, total):\n    print('x', flush=True)\n    time.sleep(0.2)\n"
         "Memory.open(store, config=Config(store, 'here')).ingest([sys.argv[2]], progress=slow)\n"
     )

@@ -85,7 +85,7 @@ def test_a_read_only_descriptor_can_share(two: tuple[int, int], tmp_path: Path) 
 def test_a_killed_holder_holds_nothing(two: tuple[int, int], tmp_path: Path) -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(Path(recollect.__file__).parents[1])!r})\n"
-        "import os, time; from recollect.store import locks\n"
+        "import os, time; from recollect.light import locks\n"
         f"fd = os.open({str(tmp_path / 'locked')!r}, os.O_RDWR)\n"
         "locks.acquire(fd, locks.WRITER); os.write(1, b'x'); time.sleep(60)"
     )

@@ -19,7 +19,6 @@ from tests.search.conftest import Answer, memory_at
 from tests.search.nasty import ATTACK, HOSTILE
 from tests.support.memories import scratch
 
-import recollect.search.run
 from recollect.memory import Memory
 from recollect.values.errors import NotFound, RecollectError, UsageError
 
@@ -70,7 +69,7 @@ def bounded() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns give up early: what is tested is that they do."""
-    monkeypatch.setattr(recollect.search, "PATTERN_SECONDS", 0.05)
+    monkeypatch.setattr("recollect.search.run.PATTERN_SECONDS", 0.05)
 
 
 @pytest.mark.parametrize("query", HOSTILE.values(), ids=HOSTILE.keys())

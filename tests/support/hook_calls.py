@@ -161,7 +161,7 @@ def finished(process: subprocess.Popen[bytes], start: float, given: bytes) -> Do
 def holding(path: Path, *locks: str) -> Iterator[None]:
     """Another process holds these locks of a file (`WRITER`, `APPEND`)."""
     script = (
-        "import os, sys; from recollect.store import locks\n"
+        "import os, sys; from recollect.light import locks\n"
         "fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)\n"
         "assert all(locks.acquire(fd, getattr(locks, name), timeout=5) for name in sys.argv[2:])\n"
         "print('held', flush=True); sys.stdin.read()"

@@ -148,7 +148,9 @@ def explain(
 @functools.cache
 def price_table() -> dict[str, Any]:
     """The package's own prices, read when first asked for; `docs/usage.md` explains its fields."""
-    table: dict[str, Any] = json.loads(resources.files("recollect").joinpath("prices.json").read_bytes())
+    table: dict[str, Any] = json.loads(
+        resources.files("recollect.insight").joinpath("prices.json").read_bytes()
+    )
     return table
 
 

@@ -155,7 +155,7 @@ from pathlib import Path
 from recollect.values.errors import RecollectError
 from recollect.store.hdf5.check import check_path
 from tests.support.memories import content, open_memory
-import tests.test_store_damage as here
+import tests.store.hdf5.test_damage as here
 
 def tried(path):
     try:

@@ -197,7 +197,7 @@ BAD_DISK = """
 import errno, os, sys
 from pathlib import Path
 from recollect.values.errors import StoreError
-from recollect.store import pager
+from recollect.store.hdf5 import pager
 from recollect.store.hdf5.engine import Hdf5Store
 path, n, real, calls = Path(sys.argv[1]), int(sys.argv[2]), pager.read_at, [0]
 def read_at(fd, view, offset):
