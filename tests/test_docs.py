@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from tests.support import ROOT
 
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.contract import Agent
+from recollect.agents.registry import built_in
 from recollect.cli import reference
 from recollect.cli.parser import build_parser
 from recollect.config import Config
@@ -104,9 +105,9 @@ def test_every_variable_we_read_is_documented() -> None:
         assert f"| `{name}` |" in page("config.md"), name
 
 
-@pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.name)
-def test_every_adapter_is_documented(adapter: object) -> None:
-    name, version = adapter.name, adapter.version  # type: ignore[attr-defined]
+@pytest.mark.parametrize("agent", built_in(), ids=lambda agent: agent.name)
+def test_every_agent_is_documented(agent: Agent) -> None:
+    name, version = agent.name, agent.version
     text = page("adapters.md")
     assert f"| `{name}` |" in text
     section = re.search(rf"^## {name}$(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)

@@ -600,13 +600,13 @@ def _named_project(view: View, part: str) -> str:
 
 def capture_followed(config: Config) -> int:
     """What `Memory.capture` does, also where there is no store yet."""
-    from recollect.light.capture import SESSIONS, Capture, roots_of
+    from recollect.light.capture import SESSIONS, Capture
 
     state = str(config.state)
     if not os.path.isdir(os.path.join(state, SESSIONS)):
         return 0
-    roots = roots_of(str(Path.home()), os.environ)
-    capture = Capture(str(config.store.absolute()), state, config.host, roots)
+    home = str(Path.home())
+    capture = Capture(str(config.store.absolute()), state, config.host, home, os.environ)
     try:
         with contextlib.suppress(RecollectError, OSError):
             capture.rest()

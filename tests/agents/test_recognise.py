@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import PurePosixPath as Path
 from typing import Any
 
 import pytest
 
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.head import Head
+from recollect.agents.registry import agent_of, agents, built_in
+from recollect.testing.agents import head_with
 from recollect.values.records import Framing, Role, SourceFile
 
 UUID = "a1b2c3d4-1111-4aaa-8bbb-000000000001"
@@ -18,14 +19,13 @@ CODEX_LINE = {"timestamp": "2026-04-01T08:00:00Z", "type": "session_meta", "payl
 
 
 def recognise(path: str, *head: Any) -> SourceFile | None:
-    found = [source for a in ADAPTERS if (source := a.recognise(Path(path), iter(head)))]
+    found = [source for a in agents() if (source := a.recognise(Path(path), head_with(*head)))]
     assert len(found) <= 1
     return found[0] if found else None
 
 
-def unread() -> Iterator[Any]:
-    pytest.fail("the name settles it: the file must not be read")
-    yield
+def unread() -> Head:
+    return Head(lambda: pytest.fail("the name settles it: the file must not be read"))
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,7 @@ def unread() -> Iterator[Any]:
     ],
 )
 def test_a_name_that_settles_the_matter_costs_no_read(path: str, expected: SourceFile) -> None:
-    owner = next(adapter for adapter in ADAPTERS if adapter.name == expected.agent)
-    assert owner.recognise(Path(path), unread()) == expected
+    assert agent_of(expected.agent).recognise(Path(path), unread()) == expected
 
 
 def test_a_compressed_rollout_is_the_same_source_with_other_bytes() -> None:
@@ -177,10 +176,10 @@ def test_what_is_neither_is_left_alone(path: str, head: list[Any]) -> None:
 
 def test_roots_follow_the_agents_own_variables() -> None:
     home = Path("/home/ada")
-    roots = {a.name: [str(root) for root in a.roots(home, {})] for a in ADAPTERS}
+    roots = {a.name: [str(root) for root in a.roots(home, {})] for a in built_in()}
     assert roots["claude"] == ["/home/ada/.claude/projects"]
     assert roots["codex"] == ["/home/ada/.codex/sessions", "/home/ada/.codex/archived_sessions"]
     moved = {"CLAUDE_CONFIG_DIR": "/c", "CODEX_HOME": "/x"}
-    roots = {a.name: [str(root) for root in a.roots(home, moved)] for a in ADAPTERS}
+    roots = {a.name: [str(root) for root in a.roots(home, moved)] for a in built_in()}
     assert roots["claude"] == ["/c/projects"]
     assert roots["codex"] == ["/x/sessions", "/x/archived_sessions"]

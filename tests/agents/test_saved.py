@@ -9,9 +9,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.agents.registry import ADAPTERS, adapter_of
-from recollect.agents.saved import CuratedAdapter, curated_file, is_conversation
-from recollect.testing.agents import JSON, assert_resumes, assert_well_formed, in_pieces, mutated, whole
+from recollect.agents.registry import agent_of, agents
+from recollect.agents.saved import SavedThreads, curated_file, is_conversation
+from recollect.testing.agents import (
+    JSON,
+    assert_resumes,
+    assert_well_formed,
+    head_with,
+    in_pieces,
+    mutated,
+    whole,
+)
 from recollect.values.records import Flag, Kind
 
 FILE = curated_file("3f2a9c01-0000-4000-8000-000000000001")
@@ -25,14 +33,14 @@ EDITS: list[dict[str, Any]] = [
     {"type": "edit", "time_ms": 7_000, "op": "rename", "name": "auth flow"},
     {"type": "edit", "time_ms": 8_000, "op": "move", "piece": 1, "to": 1},
 ]
-ADAPTER = CuratedAdapter()
+ADAPTER = SavedThreads()
 
 
 def test_it_is_known_by_name_but_finds_nothing_on_a_disk() -> None:
-    assert adapter_of("recollect").version == ADAPTER.version
-    assert ADAPTER not in ADAPTERS
+    assert agent_of("recollect").version == ADAPTER.version
+    assert ADAPTER not in agents()
     assert ADAPTER.roots(Path("/home/ada"), {}) == []
-    assert ADAPTER.recognise(Path(FILE.path), iter([THREAD])) is None
+    assert ADAPTER.recognise(Path(FILE.path), head_with(THREAD)) is None
     assert [is_conversation(agent) for agent in ("claude", "codex", "recollect")] == [True, True, False]
 
 

@@ -10,8 +10,9 @@ from tests.support.hook_calls import EVENTS, Desk
 
 from recollect.agents.claude import settings as claude
 from recollect.agents.codex import settings as codex
+from recollect.agents.editing.commands import is_ours
 from recollect.hooks import run
-from recollect.hooks.command import is_ours, mcp_command
+from recollect.hooks.command import mcp_command
 
 MODULES = ("json", "re", "pathlib", "mcp", "recollect", "numpy", "sitecustomize", "typing")
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
-from recollect.intake.at_risk import CLEANUP_DAYS, cleanup_days, standing
+from recollect.intake.at_risk import standing
 from recollect.values.records import Cursor, Role, SourceFile
 from recollect.values.stored import Source
 
@@ -43,37 +41,6 @@ def written(home: Path, name: str, days_old: float) -> Path:
 
 def look(home: Path, *sources: Source, **environ: str) -> object:
     return standing(sources, host="me", home=home, environ=environ, now_ms=NOW * 1000)
-
-
-class TestCleanupDays:
-    @pytest.mark.parametrize(
-        ("settings", "days"),
-        [
-            ('{"cleanupPeriodDays": 7}', 7),
-            ('{"cleanupPeriodDays": 0}', 0),
-            ('{"cleanupPeriodDays": "9"}', 30),
-            ('{"cleanupPeriodDays": true}', 30),
-            ('{"cleanupPeriodDays": -4}', 30),
-            ("[]", 30),
-            ("{nonsense", 30),
-            ('{"other": 1}', 30),
-            ('{"cleanupPeriodDays": 99999}', 99999),
-            ("[" * 100_000, 30),
-            ("", 30),
-        ],
-    )
-    def test_settings_of_every_sort(self, tmp_path: Path, settings: str, days: int) -> None:
-        (tmp_path / ".claude").mkdir()
-        (tmp_path / ".claude" / "settings.json").write_text(settings)
-        assert cleanup_days(tmp_path, {}) == days
-
-    def test_no_settings_mean_the_default(self, tmp_path: Path) -> None:
-        assert cleanup_days(tmp_path, {}) == CLEANUP_DAYS
-
-    def test_a_moved_folder_has_its_own_settings(self, tmp_path: Path) -> None:
-        (tmp_path / "moved").mkdir()
-        (tmp_path / "moved" / "settings.json").write_text('{"cleanupPeriodDays": 99}')
-        assert cleanup_days(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}) == 99
 
 
 class TestStanding:

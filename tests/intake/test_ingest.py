@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from tests.support import DATA
 from tests.support.memories import HOST, content, open_memory, scratch, sources_of
 
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.head import Head
+from recollect.agents.registry import agents
 from recollect.intake import ingest as ingest_module
 from recollect.intake import reader
 from recollect.intake.ingest import Report
@@ -261,9 +262,8 @@ def _grow(memory: Memory, folder: Path, path: Path, start: int, stop: int, *, by
 
 
 def _source(path: Path, target: Path) -> SourceFile:
-    for adapter in ADAPTERS:
-        head = [json.loads(line) for line in WHOLE[path].splitlines() if line.startswith(b"{")]
-        found = adapter.recognise(target, head)
+    for agent in agents():
+        found = agent.recognise(target, Head(lambda: WHOLE[path]))
         if found is not None:
             return found
     raise AssertionError(path)

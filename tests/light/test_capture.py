@@ -41,7 +41,7 @@ class Home:
         self.folder = folder
         self.store = folder / "memory.h5"
         self.state = folder / "state"
-        self.roots = {"claude": [str(folder / "projects")], "codex": [str(folder / "sessions")]}
+        self.environ = {"CLAUDE_CONFIG_DIR": str(folder), "CODEX_HOME": str(folder)}
         self.journal = folder / "memory.h5-wal"
         (folder / "projects").mkdir()
 
@@ -56,7 +56,7 @@ class Home:
         return path
 
     def capture(self) -> Capture:
-        return Capture(str(self.store), str(self.state), HOST, self.roots)
+        return Capture(str(self.store), str(self.state), HOST, str(self.folder), self.environ)
 
     def look(self, session: int = 1, *, ended: bool = False) -> int:
         """What a hook does; returns how many bytes were appended."""
@@ -210,7 +210,7 @@ class TestWhatIsTaken:
     def test_a_link_to_the_agents_folder_names_the_same_source(self, home: Home) -> None:
         home.append(1)
         (home.folder / "link").symlink_to(home.folder)
-        home.roots["claude"] = [str(home.folder / "link" / "projects")]
+        home.environ["CLAUDE_CONFIG_DIR"] = str(home.folder / "link")
         capture = home.capture()
         through = str(home.folder / "link" / "projects" / "-srv-demo" / home.transcript().name)
         capture.follow("claude", through)
@@ -219,7 +219,7 @@ class TestWhatIsTaken:
 
     def test_what_takes_too_long_is_taken_the_next_time(self, home: Home) -> None:
         data = home.append(1, 2)
-        late = Capture(str(home.store), str(home.state), HOST, home.roots, seconds=0.0)
+        late = Capture(str(home.store), str(home.state), HOST, str(home.folder), home.environ, seconds=0.0)
         late.follow("claude", str(home.transcript()))
         late.close()
         assert late.bytes == 0

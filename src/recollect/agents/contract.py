@@ -1,21 +1,46 @@
-"""The contract of an adapter: find an agent's files, and turn their lines into entries.
+"""What an agent is to Recollect: one folder, one `Agent`.
 
-An adapter never reads a file and never fails on a record: whatever a decoded line
-holds, `parse` answers with a `Parsed`. What it does not know is `Kind.UNKNOWN`,
-`known=False`, under the name the agent gave it.
+Six things are required: a name, a title, the parser's version, where its logs are, which files are
+its own, and a parser. That much makes an agent's past kept, searchable and shown. Everything else is
+a capability that may be missing; whoever needs one asks for it and does without where the answer is
+None. `has` says whether it is there without importing it.
+
+    hooks       its sessions are captured as they happen
+    settings    `init` puts hook and MCP server into its settings
+    reader      its sessions are read back as conversations: resumed, assembled, exported
+    writer      a conversation is written as a session that it opens as its own
+    tools       what its tools do: blame, how, fix and recalled files know its calls
+
+The class that says so (`agent.py`) is imported for a help text. What it needs to answer the rest, it
+imports inside its methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import PurePath
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from recollect.values.records import Parsed, SessionFacts, SourceFile
+if TYPE_CHECKING:
+    from pathlib import Path, PurePath
+
+    from recollect.agents.editing.change import Settings
+    from recollect.agents.editing.commands import Commands
+    from recollect.agents.head import Head
+    from recollect.agents.sessions import SessionFile, StoredFile
+    from recollect.agents.tools import Tools
+    from recollect.light.agents import Hooks
+    from recollect.values.conversation import Conversation, Message
+    from recollect.values.records import Parsed, SessionFacts, SourceFile
+    from recollect.values.stored import Session, StoredEntry
 
 
 class Parser(Protocol):
-    """Reads one source's records in file order and remembers what spans lines."""
+    """Reads one source's records in file order and remembers what spans lines.
+
+    It never fails on a record: whatever a decoded line holds, `parse` answers with a `Parsed`.
+    What it does not know is `Kind.UNKNOWN`, `known=False`, under the name the agent gave it.
+    """
 
     @property
     def facts(self) -> SessionFacts:
@@ -35,30 +60,99 @@ class Parser(Protocol):
         ...
 
 
-class Adapter(Protocol):
-    """One agent's log format."""
+class Reader(Protocol):
+    """Stored lines back as conversations. A module will do."""
 
-    @property
-    def name(self) -> str:
-        """The agent's name as people say it: "claude", "codex"."""
-        ...
+    def conversation(
+        self,
+        session: Session,
+        files_of: Callable[[str], Sequence[StoredFile]],
+        *,
+        until: StoredEntry | None = None,
+        before_compaction: bool = False,
+    ) -> Conversation:
+        """A whole session as it would be resumed; at an entry, or before it was last compacted.
 
-    @property
-    def version(self) -> int:
-        """Raised whenever the same line would give other entries."""
-        ...
-
-    def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
-        """The folders in which this agent keeps its logs, existing or not."""
-        ...
-
-    def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
-        """Say what a file is from its name and its first decoded records, or None.
-
-        `head` is lazy: a name that settles the matter costs no read.
+        `files_of` gives the files that are kept of a session, by its id; NotFound for one that is not.
         """
         ...
 
+    def message_of(self, stored: StoredEntry, line: bytes, again: bytes, /) -> Message | None:
+        """The message that one entry is, None where it is no part of a conversation.
+
+        `line` is the entry's; `again` the one behind it where that says the same once more, else b"".
+        """
+        ...
+
+
+class Writer(Protocol):
+    """Conversations as sessions of its own. A module will do."""
+
+    def session_file(
+        self,
+        conversation: Conversation,
+        *,
+        home: Path,
+        environ: Mapping[str, str],
+        folder: str,
+        now_ms: int,
+        seed: bytes,
+    ) -> SessionFile:
+        """A new session for the agent started in `folder`; the same seed gives the same session."""
+        ...
+
+
+class Agent(ABC):
+    """One coding agent."""
+
+    name: str  # as people say it in commands: "claude"; that of its folder
+    title: str  # its own name: "Claude Code"
+    version: int  # of its parser: raised whenever the same line would give other entries
+    home: str = ""  # where it keeps everything, as a person would write it: "~/.claude"
+    moved_by: tuple[str, ...] = ()  # environment variables that say it is elsewhere
+    tags: tuple[str, ...] = ()  # of what its harness puts into a conversation: "system-reminder"
+    plugin: str = ""  # the folder of one that its own commands install, instead of `settings`
+
+    @abstractmethod
+    def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
+        """The folders in which this agent keeps its logs, existing or not."""
+
+    @abstractmethod
+    def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
+        """Say what a file is from its name and its beginning, or None.
+
+        A `head` that nobody looks at is never read: a name that settles the matter costs nothing.
+        """
+
+    @abstractmethod
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> Parser:
         """A parser for this source, going on from an earlier one's `state()` or {}."""
-        ...
+
+    # -- capabilities ----------------------------------------------------------------------
+
+    def has(self, capability: str) -> bool:
+        """Whether it has a capability of this name, without loading it."""
+        return getattr(type(self), capability) is not getattr(Agent, capability)
+
+    def hooks(self) -> Hooks | None:
+        """What a hook must know. Of a folder in this package a hook finds the module `hooks` by itself."""
+        return None
+
+    def settings(
+        self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
+    ) -> Settings | None:
+        """Its settings on this machine; `folder`: where a project's own are looked for."""
+        return None
+
+    def reader(self) -> Reader | None:
+        return None
+
+    def writer(self) -> Writer | None:
+        return None
+
+    def tools(self) -> Tools | None:
+        return None
+
+    def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int | None:
+        """After how many days without a change it deletes a log; None where it keeps them."""
+        return None

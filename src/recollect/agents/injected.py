@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
-from recollect.recall.fence import MEMORY_TAG
+MEMORY_TAG: Final = "<recollect-memory"  # how everything begins that Recollect puts into a conversation
 
 # How much of a call's answer is ours: what opens with the tag, or all of it.
 NOTHING: Final = 0

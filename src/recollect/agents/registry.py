@@ -1,20 +1,105 @@
-"""The agents whose logs Recollect reads. A new one is a file beside this and a row below."""
+"""The agents there are: a folder beside this file with an `agent.py` in it, or an installed package.
+
+A built-in agent is found by its folder, so that a new one touches nothing else. Another package joins
+with an entry point of the group `recollect.agents` that names an `Agent`; those are looked for only
+when an unknown name or the full list is asked for, which takes some 20 ms. A package that cannot
+be loaded is reported and left out.
+"""
 
 from __future__ import annotations
 
-from recollect.agents.claude.agent import ClaudeAdapter
-from recollect.agents.codex.agent import CodexAdapter
-from recollect.agents.contract import Adapter, Parser
-from recollect.agents.saved import CuratedAdapter
-from recollect.agents.unknown import UnknownAdapter
+import functools
+import importlib
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-ADAPTERS: tuple[Adapter, ...] = (ClaudeAdapter(), CodexAdapter())
-_OWN: tuple[Adapter, ...] = (CuratedAdapter(),)  # what Recollect writes itself; in no log
+from recollect.agents.contract import Agent
+
+if TYPE_CHECKING:
+    from recollect.agents.tools import Tools
+
+GROUP = "recollect.agents"
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-def adapter_of(agent: str) -> Adapter:
-    """The adapter for an agent by name; for one we do not know, one that only keeps its lines."""
-    return next((each for each in (*ADAPTERS, *_OWN) if each.name == agent), UnknownAdapter(agent))
+def agents() -> tuple[Agent, ...]:
+    """All of them: those of this package in the order of their names, then those of others."""
+    return (*built_in(), *_installed()[0].values())
 
 
-__all__ = ["ADAPTERS", "Adapter", "Parser", "adapter_of"]
+@functools.cache
+def built_in() -> tuple[Agent, ...]:
+    """Those of this package."""
+    return tuple(map(_load, names()))
+
+
+@functools.cache
+def names() -> tuple[str, ...]:
+    """The names of those of this package, without loading them."""
+    return tuple(
+        sorted(
+            name for name in os.listdir(_FOLDER) if os.path.isfile(os.path.join(_FOLDER, name, "agent.py"))
+        )
+    )
+
+
+def agent_of(name: str) -> Agent:
+    """An agent by name; for one that nobody knows, one that only keeps its lines."""
+    from recollect.agents import saved, unknown
+
+    if name in names():
+        return _load(name)
+    if not saved.is_conversation(name):
+        return saved.SavedThreads()
+    found = _installed()[0].get(name) if name else None
+    return found or unknown.UnknownAgent(name)
+
+
+def troubles() -> tuple[str, ...]:
+    """What is wrong with agents of other packages, in sentences."""
+    return _installed()[1]
+
+
+@functools.cache
+def all_tools() -> Tools:
+    """What the tools of all agents do."""
+    from recollect.agents.tools import united
+
+    return united(tools for agent in agents() if (tools := agent.tools()) is not None)
+
+
+@functools.cache
+def _load(name: str) -> Agent:
+    agent: Agent = importlib.import_module(f"recollect.agents.{name}.agent").AGENT
+    return agent
+
+
+@functools.cache
+def _installed() -> tuple[dict[str, Agent], tuple[str, ...]]:
+    """Agents of other packages by name, and what is wrong with the rest."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, Agent] = {}
+    wrong: list[str] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        agent = _loaded(point.load)
+        if isinstance(agent, str):
+            wrong.append(f"agent {point.name} ({point.value}): {agent}")
+        elif agent.name in (*names(), *found):
+            wrong.append(f"agent {point.name} ({point.value}): {agent.name} is taken")
+        else:
+            found[agent.name] = agent
+    return found, tuple(wrong)
+
+
+def _loaded(load: Callable[[], object]) -> Agent | str:
+    """What an entry point names, or why it is no agent; somebody else's code may do anything."""
+    try:
+        agent = load()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    if not isinstance(agent, Agent):
+        return "not an instance of recollect.agents.contract.Agent"
+    return agent if agent.name.isidentifier() else f"{agent.name!r} is no name for an agent"

@@ -9,11 +9,12 @@ they say is never indexed.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
+from recollect.agents.contract import Agent
 from recollect.agents.fields import (
     INJECTED,
     NAME_CHARS_MAX,
@@ -27,6 +28,7 @@ from recollect.agents.fields import (
     title_of,
     unknown,
 )
+from recollect.agents.head import Head
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
 
 AGENT: Final = "recollect"
@@ -118,16 +120,17 @@ def edit_of(record: dict[str, Any]) -> tuple[Edit, int]:
     return edit, count_of(record.get("time_ms"))
 
 
-class CuratedAdapter:
+class SavedThreads(Agent):
     """Reads what `recollect.recall.saved` writes."""
 
     name = AGENT
+    title = "Recollect"
     version = 1
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         return []
 
-    def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
+    def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
         return None
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> CuratedParser:

@@ -5,25 +5,27 @@ They come from a newer Recollect: through the journal, or in a store it wrote.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from recollect.agents.contract import Agent
+from recollect.agents.head import Head
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
 
 
-class UnknownAdapter:
+class UnknownAgent(Agent):
     """Reads no file of its own accord and takes every record for one of an unknown kind."""
 
     version = 0
 
-    def __init__(self, agent: str) -> None:
-        self.name = agent
+    def __init__(self, name: str) -> None:
+        self.name = self.title = name
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         return []
 
-    def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
+    def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
         return None
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> UnknownParser:

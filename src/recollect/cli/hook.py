@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.agents.editing.change import Agent, Change, Installed, carry_out
+from recollect.agents.editing.change import Change, Installed, Settings, carry_out
 from recollect.cli.captured import captured_object, print_captured
 from recollect.cli.screen import Screen, Styled
 from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
-from recollect.setup.agents import agents, chosen
+from recollect.setup.agents import agents, chosen, plugin_folder
 from recollect.values.errors import RecollectError
 from recollect.values.text import one_line
 
@@ -34,7 +34,7 @@ def hook(args: argparse.Namespace, screen: Screen) -> int:
     return report_failures([error for _, error in done if error], screen)
 
 
-def chosen_agents(args: argparse.Namespace, config: Config) -> list[Agent]:
+def chosen_agents(args: argparse.Namespace, config: Config) -> list[Settings]:
     """The agents a command names, or those on this machine."""
     known = agents(config, home=Path.home(), environ=os.environ, folder=Path.cwd())
     return chosen(known, args.agent or ())
@@ -49,7 +49,7 @@ def done_object(change: Change, backup: Path | None) -> dict[str, Any]:
     }
 
 
-def agent_object(agent: Agent) -> dict[str, Any]:
+def agent_object(agent: Settings) -> dict[str, Any]:
     return {"name": agent.name, "title": agent.title, "changed": [], "error": None}
 
 
@@ -80,7 +80,7 @@ def report_failures(errors: list[RecollectError], screen: Screen) -> int:
     return errors[0].exit_code if errors else 0
 
 
-def _carried_out(agent: Agent, args: argparse.Namespace) -> tuple[dict[str, Any], RecollectError | None]:
+def _carried_out(agent: Settings, args: argparse.Namespace) -> tuple[dict[str, Any], RecollectError | None]:
     def plan() -> list[Change]:
         if args.action == "remove":
             return agent.removal(project=args.project, mcp=False)
@@ -99,13 +99,12 @@ def _carried_out(agent: Agent, args: argparse.Namespace) -> tuple[dict[str, Any]
 # -- status --------------------------------------------------------------------------------
 
 
-def _status(picked: list[Agent], config: Config, screen: Screen) -> int:
+def _status(picked: list[Settings], config: Config, screen: Screen) -> int:
     told = [_agent_status(agent, config) for agent in picked]
     captured = captured_object(config)
     if screen.json:
         screen.object(
-            "hook",
-            {"action": "status", "agents": told, "captured": captured, "plugin": str(_plugin_folder())},
+            "hook", {"action": "status", "agents": told, "captured": captured, "plugin": plugin_folder()}
         )
         return 0
     for each in told:
@@ -114,7 +113,7 @@ def _status(picked: list[Agent], config: Config, screen: Screen) -> int:
     return 0
 
 
-def _agent_status(agent: Agent, config: Config) -> dict[str, Any]:
+def _agent_status(agent: Settings, config: Config) -> dict[str, Any]:
     state = agent.state()
     problems = [*state.problems, *_command_problems(agent, (*state.hooks, *state.mcp), config)]
     return {
@@ -131,7 +130,7 @@ def _installed_object(found: Installed) -> dict[str, Any]:
     return {"path": str(found.path), "command": found.command, "events": list(found.events)}
 
 
-def _command_problems(agent: Agent, installed: Sequence[Installed], config: Config) -> Iterator[str]:
+def _command_problems(agent: Settings, installed: Sequence[Installed], config: Config) -> Iterator[str]:
     """What is wrong with the commands in settings: their files are gone, or they name another store."""
     today = (_words(hook_command(agent.name, config)), mcp_command(config))
     for found in installed:
@@ -150,11 +149,6 @@ def _words(command: str) -> list[str]:
         return shlex.split(command)
     except ValueError:  # a quote that a person left open
         return command.split()
-
-
-def _plugin_folder() -> Path:
-    """Where the Claude Code plugin lies, for `claude plugin marketplace add`."""
-    return Path(__file__).parent.parent / "agents" / "claude" / "plugin"
 
 
 def _print_agent(told: dict[str, Any], screen: Screen) -> None:

@@ -232,7 +232,7 @@ def print_risk(risk: Standing, screen: Screen) -> None:
         left = "at its next start" if oldest.days_left <= 0 else f"in {many(oldest.days_left, 'day')}"
         screen.line(
             Styled("At risk", "bold yellow"),
-            f": Claude Code deletes a log {many(risk.cleanup_days, 'day')} after its last change; "
+            f": {oldest.agent} deletes a log {many(risk.cleanup_days or 0, 'day')} after its last change; "
             f"the oldest, session {oldest.session[:8]}, goes {left}",
         )
         screen.line("    ", one_line(oldest.path))

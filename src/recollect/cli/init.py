@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.agents.editing.change import Agent, Change, carry_out
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.editing.change import Change, Settings, carry_out
+from recollect.agents.registry import agents
 from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
 from recollect.cli.ingest import ingest
 from recollect.cli.opening import open_memory
@@ -60,7 +60,7 @@ def init(args: argparse.Namespace, screen: Screen) -> int:
 class _Offer:
     """What is to be done with one agent, and what became of it."""
 
-    agent: Agent
+    agent: Settings
     told: dict[str, Any]
     changes: list[Change]
     error: RecollectError | None = None
@@ -70,7 +70,7 @@ class _Offer:
         failed(self.told, error)
 
 
-def _offer(agent: Agent, args: argparse.Namespace) -> _Offer:
+def _offer(agent: Settings, args: argparse.Namespace) -> _Offer:
     told = {**agent_object(agent), "version": agent.version(), "changes": [], "problems": []}
     offer = _Offer(agent, told, [])
     try:
@@ -81,7 +81,7 @@ def _offer(agent: Agent, args: argparse.Namespace) -> _Offer:
     return offer
 
 
-def _plan(agent: Agent, args: argparse.Namespace) -> list[Change]:
+def _plan(agent: Settings, args: argparse.Namespace) -> list[Change]:
     if args.remove:
         return agent.removal(project=False)
     return agent.changes(hooks=not args.no_hooks, mcp=not args.no_mcp, project=False)
@@ -120,7 +120,7 @@ def _settle(offer: _Offer, args: argparse.Namespace, screen: Screen) -> None:
         print_done(offer.told, screen)
 
 
-def _agreed(agent: Agent, *, remove: bool) -> bool:
+def _agreed(agent: Settings, *, remove: bool) -> bool:
     asked = f"Take Recollect out of {agent.title}?" if remove else f"Put this into {agent.title}'s settings?"
     try:
         return input(f"{asked} [y/N] ").strip().lower() in ("y", "yes")
@@ -159,9 +159,9 @@ def _roots(names: list[str] | tuple[()]) -> list[str]:
     """Where the logs of the agents that were named are; nowhere in particular if none was."""
     roots = [
         Path(root)
-        for adapter in ADAPTERS
-        if adapter.name in names
-        for root in adapter.roots(Path.home(), os.environ)
+        for agent in agents()
+        if agent.name in names
+        for root in agent.roots(Path.home(), os.environ)
     ]
     return [str(root) for root in roots if root.is_dir()]
 

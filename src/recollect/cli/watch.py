@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.registry import agents
 from recollect.cli.rounds import Stop, Told, nothing_told, work, work_apart
 from recollect.cli.screen import Screen
 from recollect.config import Config, load_config
@@ -210,7 +210,7 @@ def _only_one(config: Config) -> Iterator[bool]:
 
 
 def _roots(screen: Screen) -> list[Path]:
-    roots = [Path(root) for adapter in ADAPTERS for root in adapter.roots(Path.home(), os.environ)]
+    roots = [Path(root) for agent in agents() for root in agent.roots(Path.home(), os.environ)]
     roots = list(dict.fromkeys(roots))
     for root in roots:
         screen.note(f"watching {root}" + ("" if root.is_dir() else " (not there yet)"))

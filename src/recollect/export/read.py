@@ -4,30 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from functools import partial
+from typing import TYPE_CHECKING
 
-from recollect.agents.claude import read as read_claude
-from recollect.agents.codex import read as read_codex
+from recollect.agents.registry import agent_of, agents
+from recollect.agents.sessions import StoredFile
 from recollect.values.conversation import Conversation, Message
 from recollect.values.errors import UsageError
 from recollect.values.records import Flag
 
 if TYPE_CHECKING:
+    from recollect.agents.contract import Reader
     from recollect.store.contract import Array, View
-    from recollect.values.stored import Session, StoredEntry
+    from recollect.values.stored import Session
 
 
 def conversation(
     view: View, session: Session, *, until: str = "", before_compaction: bool = False
 ) -> Conversation:
     """A whole session as its agent would resume it; at an entry, or before it was last compacted."""
-    reader = _READERS.get(session.facts.agent)
+    reader = agent_of(session.facts.agent).reader()
     if reader is None:
+        readable = [agent.name for agent in agents() if agent.has("reader")]
         raise UsageError(
             f"session {session.facts.id} is of {session.facts.agent or 'no agent that is known'}",
-            hint="sessions of " + " and ".join(sorted(_READERS)) + " can be resumed",
+            hint="sessions of " + " and ".join(readable) + " can be resumed",
         )
-    return reader.conversation(view, session, until=until, before_compaction=before_compaction)
+
+    def files_of(id_: str) -> list[StoredFile]:
+        wanted = session if id_ == session.facts.id else view.find_session(id_)
+        return [StoredFile(each, partial(view.lines, each)) for each in view.sources(wanted)]
+
+    last = view.find_entry(until) if until else None
+    return reader.conversation(session, files_of, until=last, before_compaction=before_compaction)
 
 
 def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
@@ -39,14 +48,14 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
     lines, repeats = columns["line"], _repeats(columns, rows)
     again = dict(zip(repeats, view.lines_at([int(lines[row + 1]) for row in repeats]), strict=True))
     sessions = view.session_rows()
-    agents: dict[int, str] = {}
+    readers: dict[int, Reader | None] = {}
     found: list[Message] = []
     for stored, line in zip(
         view.entries_at(rows), view.lines_at([int(lines[row]) for row in rows]), strict=True
     ):
-        if stored.session_row not in agents:
-            agents[stored.session_row] = sessions[stored.session_row].facts.agent
-        reader = _READERS.get(agents[stored.session_row])
+        if stored.session_row not in readers:
+            readers[stored.session_row] = agent_of(sessions[stored.session_row].facts.agent).reader()
+        reader = readers[stored.session_row]
         repeated = again[stored.row].data if stored.row in again else b""
         made = reader.message_of(stored, line.data, repeated) if reader else None
         if made is not None and found and _continues(found[-1], made):
@@ -66,19 +75,6 @@ def _repeats(columns: dict[str, Array], rows: Sequence[int]) -> list[int]:
         and columns["flags"][row + 1] & Flag.COPY
         and columns["session"][row] == columns["session"][row + 1]
     ]
-
-
-class _Reader(Protocol):
-    """What a module that reads one agent's sessions has."""
-
-    def conversation(
-        self, view: View, session: Session, *, until: str = "", before_compaction: bool = False
-    ) -> Conversation: ...
-
-    def message_of(self, stored: StoredEntry, line: bytes, again: bytes, /) -> Message | None: ...
-
-
-_READERS: dict[str, _Reader] = {"claude": read_claude, "codex": read_codex}
 
 
 def _continues(last: Message, made: Message) -> bool:

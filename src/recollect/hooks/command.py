@@ -1,16 +1,12 @@
-"""The commands that stand in agents' settings: our hook, our MCP server, and how to know them again."""
+"""The commands that stand in agents' settings: our hook and our MCP server."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from pathlib import Path
 
 from recollect.config import Config, host_name
-
-_HOOK = re.compile(r"recollect[/\\]hooks[/\\]entry\.py|\brecollect-hook\b")
-_NAME = re.compile(r"(^|[/\\])recollect(\.exe)?$")
 
 
 def hook_command(agent: str, config: Config) -> str:
@@ -30,16 +26,3 @@ def mcp_command(config: Config) -> list[str]:
     """The MCP server of one store."""
     # -P: an agent starts it in a project's folder, and what lies there must not be imported.
     return [sys.executable, "-P", "-m", "recollect", "--store", str(config.store.absolute()), "mcp"]
-
-
-def is_ours(command: str) -> bool:
-    """Whether a line of a settings file runs Recollect's hook or server, of whichever install."""
-    if _HOOK.search(command):
-        return True
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    at = next((n for n, word in enumerate(words) if _NAME.search(word)), len(words))
-    rest = words[at + 1 :]
-    return rest[:1] == ["mcp"] or (rest[:1] == ["--store"] and rest[2:3] == ["mcp"])

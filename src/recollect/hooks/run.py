@@ -11,7 +11,8 @@ import sys
 
 from recollect.hooks import state as states
 from recollect.light import locks
-from recollect.light.capture import Capture, Refused, roots_of
+from recollect.light.agents import hooks_of
+from recollect.light.capture import Capture, Refused, main_of
 from recollect.light.stdlib import dumps, loads, suppress
 from recollect.values.errors import RecollectError
 
@@ -33,7 +34,7 @@ _SETTLE = (
 
 
 def run(argv: list[str]) -> None:
-    """Handle one event: AGENT STORE STATE [HOST] [what Codex told its `notify`]."""
+    """Handle one event: AGENT STORE STATE [HOST] [what the agent told as a word]."""
     if os.environ.get("RECOLLECT_HOOKS", "").lower() in ("off", "0", "false"):
         return
     agent, store, state = argv[:3]
@@ -58,7 +59,7 @@ def main() -> None:
         from recollect.config import load_config
         from recollect.hooks.command import hook_words
 
-        agent, *rest = sys.argv[1:] or ["claude"]
+        agent, *rest = sys.argv[1:]
         run([*hook_words(agent, load_config())[4:], *rest])
     except BaseException:
         pass
@@ -84,11 +85,8 @@ def _end_in_time(state: str) -> None:
 
 
 def _payload(agent: str, argv: list[str]) -> dict[str, Any]:
-    if agent == "codex" and len(argv) > 3 and argv[-1].startswith("{"):
-        from recollect.agents.codex.hooks import notified
-        from recollect.light.paths import codex_folder
-
-        return notified(argv[-1], codex_folder(os.path.expanduser("~"), os.environ)) or {}
+    if len(argv) > 3 and argv[-1].startswith("{") and (hooks := hooks_of(agent)) is not None:
+        return hooks.payload(argv[-1], os.path.expanduser("~"), os.environ) or {}
     return _read(0)
 
 
@@ -129,8 +127,8 @@ def _catalog(state: str, payload: dict[str, Any]) -> str:
 
 
 def _capture(agent: str, store: str, state: str, host: str, payload: dict[str, Any], event: str) -> None:
-    roots = roots_of(os.path.expanduser("~"), os.environ)
-    capture = Capture(store, state, host, roots, seconds=CAPTURE_SECONDS)
+    home = os.path.expanduser("~")
+    capture = Capture(store, state, host, home, os.environ, seconds=CAPTURE_SECONDS)
     try:
         try:
             for key in ("transcript_path", "agent_transcript_path"):
@@ -147,8 +145,8 @@ def _follow(capture: Capture, agent: str, path: str, *, ended: bool) -> None:
     try:
         capture.follow(agent, path, ended=ended)
     except Refused:
-        # A subagent of Claude Code lies in its session's folder, and is taken with it.
-        if os.sep + "subagents" + os.sep not in path:
+        # What belongs to a session, such as a subagent's transcript, is taken with the session.
+        if main_of(agent, path) in ("", path):
             raise
 
 

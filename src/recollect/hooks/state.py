@@ -20,7 +20,7 @@ from recollect.light.disk import Disk
 from recollect.light.stdlib import dumps, loads, suppress
 
 CATALOG_TOKENS = 600
-CATALOG_BYTES_MAX = 9_000  # Codex cuts what is longer than 10,000, and with it our mark
+CATALOG_BYTES_MAX = 9_000  # an agent cuts what is longer than 10,000, and with it our mark
 _NAME_BYTES = 100
 
 

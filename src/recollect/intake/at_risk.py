@@ -1,24 +1,21 @@
 """What the agents' own clean-up takes away: which logs go next, and which are gone already.
 
-Claude Code deletes transcripts that were not touched for `cleanupPeriodDays` (30 unless
-its settings say otherwise), without asking. Codex keeps its rollouts. Everything here is
-told from the files' dates; no log is read.
+Some agents delete logs that were not touched for so many days, without asking; others keep
+theirs. Everything here is told from the files' dates; no log is read.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.agents.claude.agent import ClaudeAdapter
+from recollect.agents.registry import agents
 from recollect.agents.saved import is_conversation
 from recollect.values.records import Role
 from recollect.values.stored import Source
 
-CLEANUP_DAYS = 30  # Claude Code's default
 SOON_DAYS = 7
 
 _DAY_MS = 86_400_000
@@ -26,8 +23,9 @@ _DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """A log the agent will delete. `days_left` is 0 when its next start may do it."""
+    """A log that its agent will delete. `days_left` is 0 when its next start may do it."""
 
+    agent: str  # its title
     path: str
     session: str
     modified_ms: int
@@ -38,12 +36,13 @@ class Doomed:
 class Standing:
     """How the stored sources stand on this machine's disk.
 
-    `oldest` is the log that will be deleted first. `soon` sessions have at most
+    `oldest` is the log that will be deleted first, `cleanup_days` after its last change; without one,
+    that is what the strictest agent grants, None where none deletes anything. `soon` sessions have at most
     `SOON_DAYS` left. `gone` sessions are only in the store. `changed` sources have
     something new, or were rewritten, since they were last read.
     """
 
-    cleanup_days: int
+    cleanup_days: int | None
     oldest: Doomed | None = None
     soon: int = 0
     gone: int = 0
@@ -51,24 +50,11 @@ class Standing:
     newest_ms: int = 0
 
 
-def cleanup_days(home: Path, environ: Mapping[str, str]) -> int:
-    """After how many days without a change Claude Code deletes a transcript."""
-    moved = environ.get("CLAUDE_CONFIG_DIR", "")
-    settings = (Path(moved) if moved else home / ".claude") / "settings.json"
-    try:
-        value = json.loads(settings.read_bytes()).get("cleanupPeriodDays")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return CLEANUP_DAYS
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
-    return int(value) if usable else CLEANUP_DAYS
-
-
 def standing(
     sources: Iterable[Source], *, host: str, home: Path, environ: Mapping[str, str], now_ms: int
 ) -> Standing:
     """Compare the sources of this host with the files they came from."""
-    days = cleanup_days(home, environ)
-    roots = [os.path.realpath(root) + os.sep for root in ClaudeAdapter().roots(home, environ)]
+    cleaners = list(_cleaners(home, environ))
     doomed: list[Doomed] = []
     there: dict[str, bool] = {}
     changed = newest_ms = 0
@@ -84,12 +70,15 @@ def standing(
         changed += _differs(source, seen)
         modified_ms = seen.st_mtime_ns // 1_000_000
         newest_ms = max(newest_ms, modified_ms)
-        if transcript and source.file.path.startswith(tuple(roots)):
-            left = max((modified_ms + days * _DAY_MS - now_ms) // _DAY_MS, 0)
-            doomed.append(Doomed(source.file.path, source.session, modified_ms, left))
+        for cleaner in cleaners:
+            if transcript and source.file.path.startswith(cleaner.roots):
+                left = max((modified_ms + cleaner.days * _DAY_MS - now_ms) // _DAY_MS, 0)
+                doomed.append(Doomed(cleaner.title, source.file.path, source.session, modified_ms, left))
+    oldest = min(doomed, key=lambda each: (each.days_left, each.modified_ms, each.path), default=None)
+    granted = [each.days for each in cleaners if oldest is None or each.title == oldest.agent]
     return Standing(
-        cleanup_days=days,
-        oldest=min(doomed, key=lambda each: (each.modified_ms, each.path), default=None),
+        cleanup_days=min(granted, default=None),
+        oldest=oldest,
         soon=len({each.session for each in doomed if each.days_left <= SOON_DAYS}),
         gone=sum(not still for still in there.values()),
         changed=changed,
@@ -97,9 +86,26 @@ def standing(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Cleaner:
+    """An agent that deletes what lies below these folders after so many days."""
+
+    title: str
+    days: int
+    roots: tuple[str, ...]
+
+
+def _cleaners(home: Path, environ: Mapping[str, str]) -> Iterator[_Cleaner]:
+    for agent in agents():
+        days = agent.deletes_after_days(home, environ)
+        if days is not None:
+            roots = (os.path.realpath(root) + os.sep for root in agent.roots(home, environ))
+            yield _Cleaner(agent.title, days, tuple(roots))
+
+
 def _stat(path: str) -> tuple[os.stat_result | None, bool]:
     """A source's file now, and whether it is certainly gone (not merely out of reach)."""
-    for each in (path, path + ".zst"):  # Codex compresses what is cold
+    for each in (path, path + ".zst"):  # an agent may compress what is cold
         try:
             return os.stat(each, follow_symlinks=False), False
         except (FileNotFoundError, NotADirectoryError):

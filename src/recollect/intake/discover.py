@@ -1,4 +1,4 @@
-"""Finding sources: walks folders, asks the adapters what each file is.
+"""Finding sources: walks folders, asks the agents what each file is.
 
 Only regular files count. Links are not followed (a link may lead anywhere, and its
 target is found on its own if it lies in the same tree); pipes, sockets and devices are
@@ -8,31 +8,26 @@ never opened. Whatever is passed over is counted by reason.
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
-from typing import Any
+from functools import partial
+from pathlib import Path
 
-from recollect.agents.contract import Adapter
-from recollect.agents.registry import ADAPTERS
-from recollect.intake.reader import BadLine, chunks, decode, open_source
+from recollect.agents import registry
+from recollect.agents.contract import Agent
+from recollect.agents.head import Head
+from recollect.intake.reader import chunks, open_source
 from recollect.values.errors import SourceError
 from recollect.values.records import SourceFile
-
-_HEAD_RECORDS = 8
-_HEAD_BYTES = 1 << 20
-_FIELD = re.compile(rb'"(type|uuid|sessionId|timestamp|cwd|version)":\s*"([ -!#-\[\]-~]*)"')
-_SUFFIXES = (".jsonl", ".jsonl.zst", ".json", ".txt")
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file that an adapter recognised."""
+    """A file that an agent recognised."""
 
-    adapter: Adapter
+    adapter: Agent
     file: SourceFile
     size: int
 
@@ -47,13 +42,14 @@ class Discovery:
 
 def agent_roots(home: Path, environ: Mapping[str, str]) -> list[Path]:
     """The folders in which any known agent keeps logs on this machine, existing ones only."""
-    roots = [Path(root) for adapter in ADAPTERS for root in adapter.roots(home, environ)]
+    roots = [Path(root) for agent in registry.agents() for root in agent.roots(home, environ)]
     return [root for root in dict.fromkeys(roots) if root.is_dir()]
 
 
 def discover(paths: Iterable[Path]) -> Discovery:
     """Everything below the given files and folders that is some agent's log, parents first."""
     discovery = Discovery()
+    discovery.skipped.update(registry.troubles())
     for path in paths:
         for each in _files(path, discovery.skipped):
             found = _recognise(each, discovery.skipped)
@@ -103,56 +99,22 @@ def _files(path: Path, skipped: Counter[str]) -> Iterator[Path]:
 
 
 def _recognise(path: Path, skipped: Counter[str]) -> Found | None:
-    if not path.name.endswith(_SUFFIXES) and path.parent.name != "tool-results":
-        skipped["other file"] += 1
-        return None
-    head = _Head(path)
+    head = Head(partial(_beginning, path))
     try:
-        for adapter in ADAPTERS:
-            file = adapter.recognise(PurePath(path), head)
+        for agent in registry.agents():
+            file = agent.recognise(path, head)
             if file is not None:
-                return Found(adapter, file, os.stat(path).st_size)
+                return Found(agent, file, os.stat(path).st_size)
     except SourceError:
         skipped["unreadable file"] += 1
         return None
     except OSError:
         skipped["gone meanwhile"] += 1
         return None
-    skipped["not a known log"] += 1
+    skipped["not a known log" if head.is_read else "other file"] += 1
     return None
 
 
-class _Head:
-    """The first records of a file, read when first asked for and then kept."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._records: list[Any] | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        if self._records is None:
-            self._records = list(self._read())
-        return iter(self._records)
-
-    def _read(self) -> Iterator[Any]:
-        with open_source(self._path) as file:
-            compressed = self._path.name.endswith(".zst")
-            head = next(chunks(file, compressed=compressed), b"")[:_HEAD_BYTES]
-        first, *others = head.split(b"\n")[:_HEAD_RECORDS]
-        if not others and len(head) == _HEAD_BYTES:
-            yield _glimpse(head)
-            return
-        for line in (first, *others):
-            try:
-                yield decode(line)[0]
-            except BadLine:
-                continue
-
-
-def _glimpse(start: bytes) -> dict[str, Any]:
-    """What can be told of a first record too long to be read for this: its simple fields, its shape."""
-    fields: dict[str, Any] = {key.decode(): value.decode() for key, value in _FIELD.findall(start)}
-    for name in ("payload", "message"):
-        if f'"{name}":'.encode() in start:
-            fields[name] = {"content": ""}
-    return fields
+def _beginning(path: Path) -> bytes:
+    with open_source(path) as file:
+        return next(chunks(file, compressed=path.name.endswith(".zst")), b"")

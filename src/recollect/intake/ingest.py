@@ -16,9 +16,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from recollect.agents.registry import Adapter, Parser, adapter_of
+from recollect.agents.contract import Agent, Parser
+from recollect.agents.decode import BadLine, decode
+from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
-from recollect.intake.reader import PIECE_BYTES, BadLine, batches, chunks, decode, open_source
+from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
 from recollect.light.project import project_of
 from recollect.store.contract import Writer
 from recollect.values.errors import SourceError
@@ -117,7 +119,7 @@ class Ingest:
 
     # -- one source ----------------------------------------------------------------------
 
-    def _file(self, adapter: Adapter, file: SourceFile) -> bool:
+    def _file(self, adapter: Agent, file: SourceFile) -> bool:
         """Take what is new in one file; False when the store has nothing to note about it."""
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
@@ -169,7 +171,7 @@ class Ingest:
 
     def _segment(self, segment: Segment) -> None:
         """Take one journal segment, as far as it reaches beyond what is there."""
-        adapter = adapter_of(segment.source.agent)
+        adapter = agent_of(segment.source.agent)
         held = self._writer.source(segment.host, segment.source.path)
         place = self._place(held, segment)
         if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):
@@ -357,7 +359,7 @@ class _Taking:
     """A source being read: where we are in it, and what its parser has seen."""
 
     def __init__(
-        self, adapter: Adapter, file: SourceFile, host: str, held: Source | None, start: int, restart: bool
+        self, adapter: Agent, file: SourceFile, host: str, held: Source | None, start: int, restart: bool
     ) -> None:
         self.adapter, self.file, self.host, self.held = adapter, file, host, held
         self.restart = restart

@@ -6,16 +6,16 @@ leaves out what cannot be read, it builds everything else anew.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 
-from recollect.agents.registry import ADAPTERS, Adapter, Parser, adapter_of
+from recollect.agents.contract import Agent, Parser
+from recollect.agents.head import Head
+from recollect.agents.registry import agent_of, agents
 from recollect.intake.ingest import Progress, parse_line
-from recollect.intake.reader import BadLine, decode
 from recollect.store.contract import View, Writer, carry_vectors
 from recollect.store.derived import carry_derived
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
@@ -60,7 +60,7 @@ def _source(
     writer: Writer,
     source: Source,
     before: SessionFacts,
-    adapter: Adapter,
+    adapter: Agent,
     restart: bool,
     report: ReparseReport,
 ) -> None:
@@ -95,16 +95,14 @@ def _source(
             return
 
 
-def _adapter(old: View, source: Source) -> Adapter:
+def _adapter(old: View, source: Source) -> Agent:
     """By the agent's name; where a repair could not read that, by what the first lines look like."""
     if source.file.agent:
-        return adapter_of(source.file.agent)
-    head = []
-    for line in itertools.islice(old.lines(source), _HEAD_LINES):
-        with contextlib.suppress(BadLine):
-            head.append(decode(line.data)[0])
+        return agent_of(source.file.agent)
+    lines = [line.data for line in itertools.islice(old.lines(source), _HEAD_LINES)]
+    head = Head(lambda: b"\n".join(lines))
     path = PurePath(source.file.path)
-    return next((a for a in ADAPTERS if a.recognise(path, head) is not None), adapter_of(""))
+    return next((agent for agent in agents() if agent.recognise(path, head) is not None), agent_of(""))
 
 
 def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> Iterator[Line]:

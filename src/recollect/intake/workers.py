@@ -19,7 +19,7 @@ from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from recollect.agents.registry import ADAPTERS
+from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
 from recollect.intake.ingest import Ingest, Report
 from recollect.store.hdf5.pack import Parcel, ParcelWriter
@@ -188,9 +188,8 @@ def main() -> None:
 
 
 def _answer(outgoing: BinaryIO, host: str, task: list[tuple[str, SourceFile, int]]) -> None:
-    adapters = {adapter.name: adapter for adapter in ADAPTERS}
     writer = ParcelWriter()
     ingest = Ingest(writer, host)
-    ingest.sweep([Found(adapters[agent], file, size) for agent, file, size in task])
+    ingest.sweep([Found(agent_of(agent), file, size) for agent, file, size in task])
     pickle.dump((writer.parcel(), ingest.report), outgoing, protocol=5)
     outgoing.flush()

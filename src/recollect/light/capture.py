@@ -2,7 +2,7 @@
 
 A small file per session says how far it is in the journal. Losing one costs work, never
 lines: what is appended twice is folded once. The surprise: a session is followed from the
-moment its name is known. Claude Code writes its transcript a tenth of a second late, so
+moment its name is known. An agent may write its transcript a tenth of a second late, so
 the last lines of a conversation that is killed are there only for whoever looks next.
 
 No numpy, no HDF5, no dataclasses, no pathlib: this runs inside hooks.
@@ -15,16 +15,19 @@ import stat
 import time
 import zlib
 
-from recollect.light import paths as places
+from recollect.light.agents import hooks_of
 from recollect.light.disk import Disk, read_bytes_at
 from recollect.light.journal import Journal
 from recollect.light.segments import pack_segment
+from recollect.light.sources import DOCUMENT, MAIN
 from recollect.light.stdlib import dumps, loads, suppress
 from recollect.values.errors import RecollectError
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
+
+    from recollect.light.sources import Place
 
 PIECE_BYTES = 4 << 20  # of a transcript in one journal frame: little enough for a slow disk and a second
 WHOLE_BYTES_MAX = 32 << 20  # of a document, which is one line; a larger one is left to a sweep
@@ -33,7 +36,6 @@ SESSIONS = "sessions"  # the folder of the files below, in the state folder
 _MAIN = ""  # the transcript's own name among a session's files
 _CHECKED_BYTES = 64
 _RECENT_NS = 3_600 * 10**9  # since it wrote, that a session's folder is searched for new files
-_DEPTH_MAX = 4  # of folders below a session's own
 _OPEN = os.O_RDONLY  # of a regular file, never through a link, never waiting for a pipe
 for _flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC"):
     _OPEN |= getattr(os, _flag, 0)
@@ -81,14 +83,19 @@ class Capture:
     """Appends what is new in followed sessions to one store's journal, until a deadline."""
 
     def __init__(
-        self, store: str, state: str, host: str, roots: Mapping[str, list[str]], *, seconds: float = 60.0
+        self,
+        store: str,
+        state: str,
+        host: str,
+        home: str,
+        environ: Mapping[str, str],
+        *,
+        seconds: float = 60.0,
     ) -> None:
         self._journal = Journal(store, lock_seconds=min(LOCK_SECONDS, seconds))
         self._state, self._host = state, host
-        self._roots = {
-            agent: [(os.path.realpath(each) + os.sep, each) for each in folders]
-            for agent, folders in roots.items()
-        }
+        self._home, self._environ = home, environ
+        self._roots: dict[str, list[tuple[str, str]]] = {}
         self._deadline = time.monotonic() + seconds
         self.bytes = 0  # appended
 
@@ -105,7 +112,7 @@ class Capture:
         before, session.ended = session.ended, ended
         complete = False
         try:
-            for each in (path, *(_beside(path) if agent == "claude" else ())):
+            for each in (path, *_beside(agent, path)):
                 self._look(session, each)
             complete = time.monotonic() < self._deadline
         finally:
@@ -140,9 +147,9 @@ class Capture:
             os.close(fd)
 
     def _take(
-        self, session: Followed, name: str, path: str, place: places.Place, fd: int, found: os.stat_result
+        self, session: Followed, name: str, path: str, place: Place, fd: int, found: os.stat_result
     ) -> None:
-        whole = place[1] == places.DOCUMENT
+        whole = place[1] == DOCUMENT
         if whole and found.st_size > WHOLE_BYTES_MAX:
             return
         piece = WHOLE_BYTES_MAX if whole else PIECE_BYTES
@@ -171,33 +178,25 @@ class Capture:
         folder, name = os.path.split(path)
         found = os.path.join(os.path.realpath(folder), name)
         place = self._place(agent, found)
-        if place is None or place[0] != places.MAIN:
+        if place is None or place[0] != MAIN:
             raise Refused(path)
         return found
 
-    def _place(self, agent: str, path: str) -> places.Place | None:
+    def _place(self, agent: str, path: str) -> Place | None:
         """What a file below one of the agent's folders is, whatever that folder is called; None elsewhere."""
-        for real, root in self._roots.get(agent, []):
-            if path.startswith(real):
-                return place_of(agent, os.path.join(root, path[len(real) :]))
+        hooks = hooks_of(agent)
+        for real, root in self._roots_of(agent):
+            if hooks is not None and path.startswith(real):
+                return hooks.place(os.path.join(root, path[len(real) :]))
         return None
 
-
-def roots_of(home: str, environ: Mapping[str, str]) -> dict[str, list[str]]:
-    """The folders in which each agent's transcripts may lie."""
-    codex = places.codex_folder(home, environ)
-    return {
-        "claude": [places.claude_folder(home, environ) + "/projects"],
-        "codex": [codex + "/sessions", codex + "/archived_sessions"],
-    }
-
-
-def place_of(agent: str, path: str) -> places.Place | None:
-    """What a file is, by its path alone."""
-    parts = path.split(os.sep)
-    if agent == "codex":
-        return places.codex_place(parts[-1]) if parts[-1].endswith(".jsonl") else None
-    return places.claude_place(parts) if agent == "claude" else None
+    def _roots_of(self, agent: str) -> list[tuple[str, str]]:
+        """The agent's folders, each with every link resolved and as the agent names it."""
+        if agent not in self._roots:
+            hooks = hooks_of(agent)
+            roots = hooks.roots(self._home, self._environ) if hooks is not None else []
+            self._roots[agent] = [(os.path.realpath(each) + os.sep, each) for each in roots]
+        return self._roots[agent]
 
 
 def followed(state: str) -> list[Followed]:
@@ -247,13 +246,8 @@ def forget_old(state: str, before_ns: int) -> None:
 
 def main_of(agent: str, path: str) -> str:
     """The transcript of the session that a file is of; "" for a file that is not one of a session's."""
-    place = place_of(agent, path)
-    if place is None or place[0] == places.MAIN:
-        return path if place is not None else ""
-    parts = path.split(os.sep)
-    owner = place[2] if place[0] == places.SPILL else place[3]
-    at = len(parts) - 1 - parts[::-1].index(owner) if owner in parts else 0
-    return os.sep.join(parts[: at + 1]) + ".jsonl" if at else ""
+    hooks = hooks_of(agent)
+    return hooks.transcript_of(path) if hooks is not None else ""
 
 
 def name_in(session: Followed, path: str) -> str:
@@ -322,21 +316,11 @@ def _may_have_news(session: Followed, recent_ns: int) -> bool:
         return True
     if session.time_ns < recent_ns:
         return False
-    return any(name_in(session, beside) not in session.files for beside in _beside(session.path))
+    return any(
+        name_in(session, beside) not in session.files for beside in _beside(session.agent, session.path)
+    )
 
 
-def _beside(path: str) -> Iterator[str]:
-    """What Claude Code keeps of a session beside its transcript: subagents and spilled results."""
-    own = path.removesuffix(".jsonl")
-    folders = [(own, 0)] if not os.path.islink(own) else []
-    while folders:
-        folder, depth = folders.pop()
-        try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-        except OSError:
-            continue
-        for entry in entries:
-            if entry.is_file(follow_symlinks=False):
-                yield entry.path
-            elif depth < _DEPTH_MAX and entry.is_dir(follow_symlinks=False):
-                folders.append((entry.path, depth + 1))
+def _beside(agent: str, transcript: str) -> Iterable[str]:
+    hooks = hooks_of(agent)
+    return hooks.beside(transcript) if hooks is not None else ()

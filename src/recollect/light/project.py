@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 
-from recollect.light.paths import remote_name
-
 _CONFIG_BYTES_MAX = 1 << 20
 _KNOWN_MAX = 4096
 _known: dict[str, str] = {}
@@ -23,6 +21,22 @@ def project_of(cwd: str) -> str:
             _known.clear()
         _known[cwd] = _project_of(cwd) if cwd else ""
     return _known[cwd]
+
+
+def remote_name(url: str) -> str:
+    """A git remote as host/owner/name: no scheme, no credentials, no ".git"; "" when it is no remote."""
+    scheme, separator, rest = url.strip().partition("://")
+    # Whatever stands before the last "@" may be a password, wherever it ends.
+    address = (rest if separator else scheme).rpartition("@")[2]
+    if separator:
+        host, _, path = address.partition("/")
+        host = host.partition(":")[0]
+    else:
+        host, _, path = address.partition(":")  # git@host:owner/name
+    path = path.partition("?")[0].partition("#")[0].strip("/").removesuffix(".git")
+    if len(host) < 2 or not path or scheme == "file" or "/" in host or "\\" in host + path:
+        return ""
+    return f"{host.lower()}/{path}"
 
 
 def _project_of(cwd: str) -> str:

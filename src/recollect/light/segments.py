@@ -9,7 +9,7 @@ from recollect.light.stdlib import dumps, loads
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
-    from recollect.light.paths import Place
+    from recollect.light.sources import Place
 
 
 def pack_segment(

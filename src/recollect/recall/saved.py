@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of
-from recollect.agents.registry import adapter_of
+from recollect.agents.registry import agent_of
 from recollect.agents.saved import (
     AGENT,
     DELETE,
@@ -31,7 +32,6 @@ from recollect.agents.saved import (
     thread_of,
 )
 from recollect.intake.ingest import parse_line
-from recollect.intake.reader import BadLine, decode
 from recollect.recall.assemble.compose import NAME_CHARS, separator
 from recollect.recall.assemble.compose import compose as compose_assembly
 from recollect.recall.assemble.pieces import Assembly, Facet, Piece, Plan, Share, Window
@@ -315,7 +315,7 @@ def edit(writer: Writer, name: str, change: Edit, *, now_ms: int) -> Curated:
 
 
 def _append(writer: Writer, file: SourceFile, host: str, record: dict[str, Any]) -> None:
-    held, adapter = writer.source(host, file.path), adapter_of(AGENT)
+    held, adapter = writer.source(host, file.path), agent_of(AGENT)
     parser = adapter.parser(file, held.cursor.state if held is not None else {})
     data = ascii_json(record).encode("ascii")
     line = parse_line(parser, Framing.LINES, data, 0)

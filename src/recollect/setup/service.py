@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.editing.change import Change, read_settings
+from recollect.agents.registry import agents
 from recollect.values.errors import SettingsRefused, UsageError
 from recollect.values.text import one_line
 
 MARK = "written by `recollect watch`"  # without dashes: it stands in a comment of XML too
 UNIT = "recollect-watch.service"
 LABEL = "recollect.watch"
-# What says where our files and the agents' are.
-VARIABLES = (
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
+_VARIABLES = (  # what says where our files are
     "RECOLLECT_CACHE",
     "RECOLLECT_CONFIG",
     "RECOLLECT_EMBEDDER",
@@ -32,6 +30,11 @@ VARIABLES = (
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
 )
+
+
+def variables() -> tuple[str, ...]:
+    """The variables of the environment that say where the agents' files are, and ours."""
+    return (*(name for agent in agents() for name in agent.moved_by), *_VARIABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,14 @@ def service(
     platform: str, home: Path, environ: Mapping[str, str], command: Sequence[str], *, network: bool = False
 ) -> Service:
     """The service that runs a command on this kind of machine; `network`: an embedder needs some."""
-    variables = {name: environ[name] for name in VARIABLES if environ.get(name)}
-    for word in (*command, *variables.values()):
+    passed_on = {name: environ[name] for name in variables() if environ.get(name)}
+    for word in (*command, *passed_on.values()):
         if not word.isprintable():
             raise UsageError(f"no service can have such a path: {one_line(word)}", hint="use another folder")
     if platform == "darwin":
-        return _agent(home, command, variables)
+        return _agent(home, command, passed_on)
     if platform.startswith("linux"):
-        return _unit(home, environ, command, variables, network=network)
+        return _unit(home, environ, command, passed_on, network=network)
     raise UsageError(
         f"no service is known for {platform}", hint="let cron run `recollect watch --once` instead"
     )

@@ -1,52 +1,115 @@
-"""What every adapter promises, whatever its format. An adapter's test class inherits this."""
+"""What every agent promises, whatever its format. The test class of an agent inherits this.
+
+    class TestPi(AgentContract):
+        agent = AGENT
+        fixtures = Path(__file__).parent / "data"
+        envelopes = ({"type": "soothsayer"},)
+
+`fixtures` is a folder of logs as the agent writes them, invented and small; `envelopes` holds a record of
+an unknown type, `soothsayer`, for each place where the format names a type. What is asked of a
+capability is asked only of an agent that has it. Needs pytest and hypothesis.
+"""
 
 from __future__ import annotations
 
 import copy
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.agents.registry import ADAPTERS, Adapter
-from recollect.values.records import Entry, Flag, Framing, Kind, Parsed, SessionFacts, SourceFile, Usage
+from recollect.agents.contract import Agent, Reader
+from recollect.agents.head import Head
+from recollect.agents.registry import agents
+from recollect.agents.sessions import StoredFile
+from recollect.values.conversation import Conversation, said
+from recollect.values.records import (
+    Cursor,
+    Entry,
+    Flag,
+    Framing,
+    Kind,
+    Parsed,
+    SessionFacts,
+    SourceFile,
+    Usage,
+)
+from recollect.values.stored import Session, Source, StoredEntry, StoredLine
 
-DATA = Path(__file__).parents[3] / "tests" / "data"
 STATE_BYTES_MAX = 16_000  # bytes of parser state a cursor may have to carry
 
+CAPABILITIES = ("hooks", "reader", "writer", "tools")
+
+# Any JSON value at all, now and then one that looks like something.
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("2026-03-02T09:00:00.000Z"),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=12,
 )
+# Names of files, and what they may begin with.
+PATHS = st.lists(st.text(max_size=12).filter(lambda name: "/" not in name), min_size=1, max_size=5).map(
+    lambda names: "/" + "/".join(names)
+)
+BEGINNINGS = st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode() + b"\n")
 
 inherited = settings(suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
 
 
-class AdapterContract:
-    adapter: ClassVar[Adapter]
-    folder: ClassVar[Path]
-    corpus_folder: ClassVar[str]
-    envelopes: ClassVar[
-        tuple[dict[str, Any], ...]
-    ]  # a record of an unknown type, one for each place of a type
+class AgentContract:
+    """The promises of one agent."""
 
-    def test_every_fixture_is_recognised_by_its_adapter_alone(self) -> None:
-        for path in fixtures(self.folder):
-            found = [a.name for a in ADAPTERS if a.recognise(path, iter(records(path)))]
-            assert found == [self.adapter.name], path
+    agent: ClassVar[Agent]
+    fixtures: ClassVar[Path]
+    envelopes: ClassVar[tuple[dict[str, Any], ...]]
+
+    # -- what it is ------------------------------------------------------------------------
+
+    def test_it_says_what_it_is(self) -> None:
+        assert self.agent.name.isidentifier()
+        assert self.agent.title
+        assert self.agent.version >= 1
+
+    def test_its_logs_are_in_the_home_or_where_its_variables_say(self) -> None:
+        home = PurePosixPath("/home/ada")
+        usual = self.agent.roots(home, {})
+        assert usual
+        assert all(home in root.parents for root in usual)
+        for name in self.agent.moved_by:
+            moved = self.agent.roots(home, {name: "/elsewhere"})
+            assert moved != usual
+            assert all(root.is_absolute() for root in moved)
+
+    def test_a_capability_is_there_or_is_none(self) -> None:
+        for name in CAPABILITIES:
+            assert (getattr(self.agent, name)() is not None) is self.agent.has(name)
+
+    # -- which files are its own -----------------------------------------------------------
+
+    def test_every_fixture_is_recognised_by_its_agent_alone(self) -> None:
+        known = {agent.name: agent for agent in (*agents(), self.agent)}
+        for path in files_in(self.fixtures):
+            found = [name for name, agent in known.items() if agent.recognise(path, head_of(path))]
+            assert found == [self.agent.name], path
+
+    @inherited
+    @given(path=PATHS, beginning=BEGINNINGS)
+    def test_any_file_is_recognised_or_not(self, path: str, beginning: bytes) -> None:
+        for name in (path, path + ".jsonl", path + ".json"):
+            found = self.agent.recognise(PurePosixPath(name), Head(lambda: beginning))
+            assert found is None or found.agent == self.agent.name
+
+    # -- what it makes of a line -----------------------------------------------------------
 
     def test_every_line_gives_at_least_one_entry(self) -> None:
         for source, lines in self.line_sources():
-            parser = self.adapter.parser(source, {})
+            parser = self.agent.parser(source, {})
             for line in lines:
                 parsed = parser.parse(line)
                 assert parsed.entries
@@ -54,7 +117,7 @@ class AdapterContract:
 
     def test_known_means_no_unknown_entry(self) -> None:
         for source, lines in self.line_sources():
-            parser = self.adapter.parser(source, {})
+            parser = self.agent.parser(source, {})
             for line in lines:
                 parsed = parser.parse(line)
                 assert parsed.known is all(entry.kind is not Kind.UNKNOWN for entry in parsed.entries)
@@ -62,21 +125,21 @@ class AdapterContract:
     def test_an_unknown_record_is_reported_under_the_agents_name(self) -> None:
         source, _ = next(self.line_sources())
         for record in self.envelopes:
-            parsed = self.adapter.parser(source, {}).parse(record)
+            parsed = self.agent.parser(source, {}).parse(record)
             assert not parsed.known
             assert "soothsayer" in parsed.type
             assert [entry.kind for entry in parsed.entries] == [Kind.UNKNOWN]
 
     def test_no_character_is_replaced(self) -> None:
         for source, lines in self.line_sources():
-            parser = self.adapter.parser(source, {})
+            parser = self.agent.parser(source, {})
             for line in lines:
                 assert not any("\ufffd" in entry.text for entry in parser.parse(line).entries)
 
     def test_a_copy_carries_no_text_of_its_own(self) -> None:
         """Text under COPY is never indexed, so it must be text that stands elsewhere."""
         for source, lines in self.line_sources():
-            parser = self.adapter.parser(source, {})
+            parser = self.agent.parser(source, {})
             parsed = [parser.parse(line) for line in lines]
             said = {e.text for p in parsed for e in p.entries if not e.flags & Flag.COPY}
             copied = {e.text for p in parsed for e in p.entries if e.flags & Flag.COPY and e.text}
@@ -86,7 +149,7 @@ class AdapterContract:
     @given(data=st.data())
     def test_any_json_value_parses(self, data: st.DataObject) -> None:
         source, _ = data.draw(st.sampled_from(list(self.line_sources())))
-        parser = self.adapter.parser(source, {})
+        parser = self.agent.parser(source, {})
         for record in data.draw(st.lists(JSON, min_size=1, max_size=3)):
             assert_well_formed(parser.parse(record))
         json.dumps(parser.state())
@@ -95,24 +158,24 @@ class AdapterContract:
     @given(data=st.data())
     def test_a_real_record_with_anything_in_it_parses(self, data: st.DataObject) -> None:
         source, lines = data.draw(st.sampled_from(list(self.line_sources())))
-        parser = self.adapter.parser(source, {})
+        parser = self.agent.parser(source, {})
         for record in data.draw(st.lists(st.sampled_from(lines), min_size=1, max_size=4)):
             assert_well_formed(parser.parse(mutated(data, record)))
-        assert_resumes(self.adapter, source, parser.state())
+        assert_resumes(self.agent, source, parser.state())
 
     @inherited
     @given(data=st.binary(max_size=200))
     def test_any_document_parses(self, data: bytes) -> None:
-        for path in fixtures(self.folder):
+        for path in files_in(self.fixtures):
             source = self.source(path)
             if source.framing is Framing.DOCUMENT:
-                assert_well_formed(self.adapter.parser(source, {}).document(data))
+                assert_well_formed(self.agent.parser(source, {}).document(data))
 
     def test_a_source_cut_anywhere_gives_what_it_gives_whole(self) -> None:
         for source, lines in self.line_sources():
-            expected = whole(self.adapter, source, lines)
+            expected = whole(self.agent, source, lines)
             for cut in range(1, len(lines)):
-                assert in_pieces(self.adapter, source, lines, [cut]) == expected, (source.path, cut)
+                assert in_pieces(self.agent, source, lines, [cut]) == expected, (source.path, cut)
 
     @inherited
     @given(data=st.data())
@@ -120,21 +183,132 @@ class AdapterContract:
         source, lines = data.draw(st.sampled_from(list(self.line_sources())))
         lines = data.draw(st.lists(st.sampled_from(lines), max_size=20))
         cuts = data.draw(st.lists(st.integers(1, 20), max_size=4))
-        assert in_pieces(self.adapter, source, lines, cuts) == whole(self.adapter, source, lines)
+        assert in_pieces(self.agent, source, lines, cuts) == whole(self.agent, source, lines)
 
     def test_the_state_stays_small(self) -> None:
         for source, lines in self.line_sources():
-            parser = self.adapter.parser(source, {})
+            parser = self.agent.parser(source, {})
             for line in lines * 50:
                 parser.parse(line)
             assert len(json.dumps(parser.state())) < STATE_BYTES_MAX
 
-    @pytest.mark.corpus
+    # -- hooks -----------------------------------------------------------------------------
+
+    @inherited
+    @given(path=PATHS, told=st.text(max_size=40) | JSON.map(json.dumps))
+    def test_hooks_take_any_path_and_any_word(self, path: str, told: str) -> None:
+        hooks = self.agent.hooks()
+        if hooks is None:
+            pytest.skip("it has no hooks")
+        for name in (path, path + ".jsonl"):
+            assert hooks.place(name) is None or len(hooks.place(name) or ()) == 4
+            assert isinstance(hooks.transcript_of(name), str)
+        list(hooks.beside("/nowhere" + path))
+        assert isinstance(hooks.payload(told, "/nowhere", {}), dict | None)
+
+    def test_a_hook_and_a_sweep_look_in_the_same_folders(self) -> None:
+        hooks = self.agent.hooks()
+        if hooks is None:
+            pytest.skip("it has no hooks")
+        swept = self.agent.roots(PurePosixPath("/home/ada"), {})
+        assert hooks.roots("/home/ada", {}) == [str(root) for root in swept]
+
+    # -- reading back ----------------------------------------------------------------------
+
+    def test_what_a_person_said_is_read_back(self) -> None:
+        reader = self.agent.reader()
+        if reader is None:
+            pytest.skip("it reads nothing back")
+        prompts = 0
+        for kept in self.kept_sessions():
+            prompts += kept.has_prompt
+            told = kept.conversation(reader)
+            assert isinstance(told, Conversation)
+            assert bool(told.messages) or not kept.has_prompt
+        assert prompts
+
+    @inherited
+    @given(data=st.data())
+    def test_any_line_is_a_message_or_none(self, data: st.DataObject) -> None:
+        reader = self.agent.reader()
+        if reader is None:
+            pytest.skip("it reads nothing back")
+        kind = data.draw(st.sampled_from(list(Kind)))
+        stored = StoredEntry("0f0f0f0f0f0f", "s", "t", Entry(kind, data.draw(st.text(max_size=20))))
+        line = data.draw(st.binary(max_size=100) | JSON.map(lambda value: json.dumps(value).encode()))
+        made = reader.message_of(stored, line, b"")
+        assert made is None or made.blocks
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def test_a_session_it_is_given_is_one_of_its_own(self, tmp_path: Path) -> None:
+        writer = self.agent.writer()
+        if writer is None:
+            pytest.skip("nothing is written for it")
+        talk = Conversation((said("Where is the key?", time_ms=1_000_000),), title="A key")
+        written = partial(
+            writer.session_file,
+            talk,
+            home=tmp_path,
+            environ={},
+            folder=str(tmp_path),
+            now_ms=1_800_000_000_000,
+        )
+        made = written(seed=b"a")
+        assert made.problems(made.data) == []
+        assert made.problems(b"nothing of the kind\n")
+        assert made.session_id in made.command
+        assert any(root in made.path.parents for root in map(Path, self.agent.roots(tmp_path, {})))
+        found = self.agent.recognise(made.path, Head(lambda: made.data))
+        assert found is not None
+        assert found.session == made.session_id
+        assert written(seed=b"a").data == made.data
+        assert written(seed=b"b").session_id != made.session_id
+
+    # -- tools and retention ---------------------------------------------------------------
+
+    def test_tools_are_named_in_lower_case(self) -> None:
+        tools = self.agent.tools()
+        if tools is None:
+            pytest.skip("nothing is known of its tools")
+        for name in (*tools.change, *tools.look_in, *tools.run, *tools.plan):
+            assert name == name.lower()
+
+    def test_a_machine_without_it_has_its_usual_retention(self, tmp_path: Path) -> None:
+        days = self.agent.deletes_after_days(tmp_path, {})
+        assert days is None or days >= 0
+
+    # -- the fixtures ----------------------------------------------------------------------
+
+    def source(self, path: Path) -> SourceFile:
+        found = self.agent.recognise(path, head_of(path))
+        assert found is not None, path
+        return found
+
+    def line_sources(self) -> Iterator[tuple[SourceFile, list[Any]]]:
+        for path in files_in(self.fixtures):
+            source = self.source(path)
+            if source.framing is Framing.LINES:
+                yield source, records(path)
+
+    def kept_sessions(self) -> Iterator[KeptSession]:
+        for path in files_in(self.fixtures):
+            source = self.source(path)
+            if source.framing is Framing.LINES:
+                yield KeptSession(self.agent, source, path.read_bytes().splitlines())
+
+
+class AgentCorpus:
+    """The same agent and a folder of real logs."""
+
+    agent: ClassVar[Agent]
+    corpus: ClassVar[Path | None]  # None: there is none on this machine
+
     def test_the_corpus_parses_and_holds_nothing_unknown(self) -> None:
         unknown: Counter[str] = Counter()
         lines_count = 0
         for source, lines in self.corpus_sources():
-            parser = self.adapter.parser(source, {})
+            parser = self.agent.parser(source, {})
             for line in lines:
                 parsed = parser.parse(line)
                 assert parsed.entries
@@ -145,36 +319,38 @@ class AdapterContract:
         # What is left are junk lines in one published test file: numbers, strings, {}.
         assert sum(unknown.values()) <= lines_count // 5000, unknown.most_common(10)
 
-    @pytest.mark.corpus
     def test_the_corpus_read_in_pieces_gives_what_it_gives_whole(self) -> None:
         for source, lines in self.corpus_sources():
             cuts = [len(lines) // 3, len(lines) // 2, len(lines) - 1]
-            assert in_pieces(self.adapter, source, lines, cuts) == whole(self.adapter, source, lines), source
-
-    def source(self, path: Path) -> SourceFile:
-        found = self.adapter.recognise(path, iter(records(path)))
-        assert found is not None, path
-        return found
-
-    def line_sources(self) -> Iterator[tuple[SourceFile, list[Any]]]:
-        for path in fixtures(self.folder):
-            source = self.source(path)
-            if source.framing is Framing.LINES:
-                yield source, records(path)
+            assert in_pieces(self.agent, source, lines, cuts) == whole(self.agent, source, lines), source
 
     def corpus_sources(self) -> Iterator[tuple[SourceFile, list[Any]]]:
-        root = os.environ.get("RECOLLECT_CORPUS")
-        if not root:
-            pytest.skip("RECOLLECT_CORPUS names no folder of real logs")
-        for path in sorted((Path(root) / self.corpus_folder).rglob("*.jsonl")):
-            lines = read_records(path)
-            source = self.adapter.recognise(path, iter(lines))
+        if self.corpus is None:
+            pytest.skip("there is no folder of real logs here")
+        for path in sorted(self.corpus.rglob("*.jsonl")):
+            source = self.agent.recognise(path, head_of(path))
             if source is not None:
-                yield source, lines
+                yield source, read_records(path)
+
+
+class KeptSession:
+    """One source of an agent as a store would have kept it."""
+
+    def __init__(self, agent: Agent, file: SourceFile, lines: list[bytes]) -> None:
+        parser = agent.parser(file, {})
+        parsed = [parser.parse(_decoded(line)) for line in lines]
+        self._lines = [StoredLine(line, 0, each.type) for line, each in zip(lines, parsed, strict=True)]
+        entries = sum(len(each.entries) for each in parsed)
+        self.session = Session(parser.facts, "here", entries)
+        self._source = Source(file, "here", Cursor(), parser.facts.id, len(lines), agent.version)
+        self.has_prompt = any(e.kind is Kind.PROMPT for each in parsed for e in each.entries)
+
+    def conversation(self, reader: Reader) -> Conversation:
+        return reader.conversation(self.session, lambda _: [StoredFile(self._source, lambda: self._lines)])
 
 
 @cache
-def fixtures(folder: Path) -> list[Path]:
+def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -193,22 +369,38 @@ def read_records(path: Path) -> list[Any]:
     return found
 
 
+def _decoded(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def head_of(path: Path) -> Head:
+    return Head(path.read_bytes)
+
+
+def head_with(*values: Any) -> Head:
+    """The beginning of a file that holds these values, a line each."""
+    return Head(lambda: b"\n".join(json.dumps(value).encode() for value in values))
+
+
 Outcome = list[tuple[Parsed, SessionFacts]]
 
 
-def whole(adapter: Adapter, source: SourceFile, lines: list[Any]) -> Outcome:
+def whole(agent: Agent, source: SourceFile, lines: list[Any]) -> Outcome:
     """What each line gives, with the session as known after it."""
-    parser = adapter.parser(source, {})
+    parser = agent.parser(source, {})
     return [(parser.parse(line), replace(parser.facts)) for line in lines]
 
 
-def in_pieces(adapter: Adapter, source: SourceFile, lines: list[Any], cuts: list[int]) -> Outcome:
+def in_pieces(agent: Agent, source: SourceFile, lines: list[Any], cuts: list[int]) -> Outcome:
     """The same, but at each cut a new parser goes on from the state of the one before."""
-    parser = adapter.parser(source, {})
+    parser = agent.parser(source, {})
     outcome: Outcome = []
     for number, line in enumerate(lines):
         if number in cuts:
-            parser = adapter.parser(source, json.loads(json.dumps(parser.state())))
+            parser = agent.parser(source, json.loads(json.dumps(parser.state())))
         outcome.append((parser.parse(line), replace(parser.facts)))
     return outcome
 
@@ -255,6 +447,6 @@ def assert_usage_well_formed(usage: Usage) -> None:
     assert type(usage.model) is str
 
 
-def assert_resumes(adapter: Adapter, source: SourceFile, state: dict[str, Any]) -> None:
+def assert_resumes(agent: Agent, source: SourceFile, state: dict[str, Any]) -> None:
     """A state survives JSON and gives a parser that would hand on the same state."""
-    assert adapter.parser(source, json.loads(json.dumps(state))).state() == state
+    assert agent.parser(source, json.loads(json.dumps(state))).state() == state

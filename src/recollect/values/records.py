@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-from recollect.light import paths as places
+from recollect.light import sources as places
 from recollect.light.segments import pack_segment, unpack_segment
 
 

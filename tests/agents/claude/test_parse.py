@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import DATA, corpus
 
+from recollect.agents.claude.agent import AGENT as CLAUDE
 from recollect.agents.contract import Parser
 from recollect.agents.fields import CALLS_OPEN_MAX
-from recollect.agents.registry import ADAPTERS
-from recollect.testing.agents import DATA, AdapterContract, read_records, records
+from recollect.testing.agents import AgentContract, AgentCorpus, head_of, records
 from recollect.values.records import (
     Entry,
     Flag,
@@ -23,7 +24,6 @@ from recollect.values.records import (
     Usage,
 )
 
-CLAUDE = ADAPTERS[0]
 FOLDER = DATA / "claude"
 MODERN = "a1b2c3d4-1111-4aaa-8bbb-000000000001"
 COMPACTED = "b2b2c3d4-2222-4aaa-8bbb-000000000002"
@@ -31,10 +31,9 @@ OLD = "c3b2c3d4-3333-4aaa-8bbb-000000000003"
 FORK = "d4b2c3d4-4444-4aaa-8bbb-000000000004"
 
 
-class TestClaude(AdapterContract):
-    adapter = CLAUDE
-    folder = FOLDER
-    corpus_folder = "claude"
+class TestClaude(AgentContract):
+    agent = CLAUDE
+    fixtures = FOLDER
     envelopes = (
         {"type": "soothsayer", "content": "?"},
         {"type": "system", "subtype": "soothsayer", "uuid": "u"},
@@ -45,8 +44,14 @@ class TestClaude(AdapterContract):
     )
 
 
+@pytest.mark.corpus
+class TestClaudeCorpus(AgentCorpus):
+    agent = CLAUDE
+    corpus = corpus("claude")
+
+
 def read(path: Path) -> tuple[list[Parsed], SessionFacts]:
-    source = CLAUDE.recognise(path, iter(read_records(path)))
+    source = CLAUDE.recognise(path, head_of(path))
     assert source is not None
     parser = CLAUDE.parser(source, {})
     return [parser.parse(record) for record in records(path)], parser.facts
@@ -150,7 +155,7 @@ def test_a_mentioned_file_is_its_text_and_a_mentioned_picture_an_image() -> None
 
 def test_a_spilled_result_is_read_whole_and_keeps_its_call() -> None:
     path = FOLDER / MODERN / "tool-results" / "toolu_big.txt"
-    source = CLAUDE.recognise(path, iter(()))
+    source = CLAUDE.recognise(path, head_of(path))
     assert source is not None
     parser = CLAUDE.parser(source, {})
     (entry,) = parser.document(path.read_bytes()).entries
@@ -274,7 +279,7 @@ def test_a_subagent_is_a_session_of_its_own() -> None:
 
 def test_a_sidecar_says_what_a_subagent_was_asked() -> None:
     path = FOLDER / MODERN / "subagents" / "agent-7c01.meta.json"
-    source = CLAUDE.recognise(path, iter(()))
+    source = CLAUDE.recognise(path, head_of(path))
     assert source is not None
     parser = CLAUDE.parser(source, {})
     (entry,) = parser.document(path.read_bytes()).entries

@@ -15,9 +15,9 @@ import pytest
 
 import recollect
 from recollect.agents.claude.settings import TIMEOUTS
+from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.entries import SERVER, server_command
 from recollect.cli.parser import build_parser
-from recollect.hooks.command import is_ours
 from recollect.mcp.tools import BY_NAME
 
 PLUGIN = Path(recollect.__file__).parent / "agents" / "claude" / "plugin"

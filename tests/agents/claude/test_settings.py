@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from tests.support.memories import scratch
 from tests.support.written import OBJECTS, VALUES, written
 
-from recollect.agents.claude.settings import TIMEOUTS, Claude
+from recollect.agents.claude.settings import CLEANUP_DAYS, TIMEOUTS, ClaudeSettings, cleanup_days
 from recollect.agents.editing.change import Change, backup_path, carry_out
+from recollect.agents.editing.commands import is_ours
 from recollect.config import Config
-from recollect.hooks.command import hook_command, is_ours, mcp_command
+from recollect.setup.agents import commands_of
 from recollect.values.errors import SettingsRefused
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
@@ -59,16 +60,18 @@ def settings(home: Path) -> Path:
     return path
 
 
-def claude(home: Path, environ: Mapping[str, str] | None = None, store: str = "memory.h5") -> Claude:
+def claude(home: Path, environ: Mapping[str, str] | None = None, store: str = "memory.h5") -> ClaudeSettings:
     config = Config(home / store, "here", cache=home / "cache")
-    return Claude(config, home, environ or {}, home / "project")
+    return ClaudeSettings(commands_of("claude", config), home, environ or {}, home / "project")
 
 
-def install(agent: Claude, *, hooks: bool = True, mcp: bool = True, project: bool = False) -> list[Change]:
+def install(
+    agent: ClaudeSettings, *, hooks: bool = True, mcp: bool = True, project: bool = False
+) -> list[Change]:
     return [change for change, _ in carry_out(lambda: agent.changes(hooks=hooks, mcp=mcp, project=project))]
 
 
-def remove(agent: Claude, *, project: bool = False, mcp: bool = True) -> list[Change]:
+def remove(agent: ClaudeSettings, *, project: bool = False, mcp: bool = True) -> list[Change]:
     return [change for change, _ in carry_out(lambda: agent.removal(project=project, mcp=mcp))]
 
 
@@ -91,7 +94,7 @@ class TestInstall:
     def test_every_event_runs_our_hook_once_with_seconds_to_spare(self, home: Path, settings: Path) -> None:
         agent = claude(home)
         install(agent)
-        command = hook_command("claude", agent.config)
+        command = agent.commands.hook_line
         assert {event: [hook["command"] for hook in hooks] for event, hooks in ours(settings).items()} == {
             event: [command] for event in EVENTS
         }
@@ -111,7 +114,7 @@ class TestInstall:
         (home / ".claude.json").write_text('{\n  "numStartups": 7,\n  "mcpServers": {}\n}')
         agent = claude(home)
         install(agent)
-        program, *args = mcp_command(agent.config)
+        program, *args = agent.commands.mcp
         found = json.loads((home / ".claude.json").read_text())
         entry = {"type": "stdio", "command": program, "args": args}
         assert found == {"numStartups": 7, "mcpServers": {"recollect": entry}}
@@ -158,14 +161,14 @@ class TestAgain:
         agent = claude(home)
         install(agent)
         assert install(agent) == []
-        command = hook_command("claude", agent.config)
+        command = agent.commands.hook_line
         hooks = hooks_of(settings)
         new = {"type": "command", "command": command, "timeout": TIMEOUTS["Stop"], "async": True}
         assert hooks["Stop"] == [{"type": "command", "command": "say done"}, new, THEIRS]
         assert "Notification" not in hooks
         assert all(len(found) == 1 for found in ours(settings).values())
         server = json.loads((home / ".claude.json").read_text())["mcpServers"]["recollect"]
-        assert [server["command"], *server["args"]] == mcp_command(agent.config)
+        assert [server["command"], *server["args"]] == list(agent.commands.mcp)
 
     def test_what_a_person_added_to_the_server_stays(self, home: Path) -> None:
         install(claude(home, store="old.h5"))
@@ -303,7 +306,7 @@ class TestState:
         install(agent, project=True)
         state = agent.state()
         assert [found.path for found in state.hooks] == [settings, home / "project/.claude/settings.json"]
-        assert {found.command for found in state.hooks} == {hook_command("claude", agent.config)}
+        assert {found.command for found in state.hooks} == {agent.commands.hook_line}
         assert all(sorted(found.events) == sorted(EVENTS) for found in state.hooks)
         assert [found.path for found in state.mcp] == [home / ".claude.json"]
         assert state.problems == ()
@@ -444,3 +447,34 @@ def _texts(value: Any) -> list[str]:
         return [value]
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [text for each in items for text in _texts(each)]
+
+
+class TestCleanupDays:
+    @pytest.mark.parametrize(
+        ("settings", "days"),
+        [
+            ('{"cleanupPeriodDays": 7}', 7),
+            ('{"cleanupPeriodDays": 0}', 0),
+            ('{"cleanupPeriodDays": "9"}', 30),
+            ('{"cleanupPeriodDays": true}', 30),
+            ('{"cleanupPeriodDays": -4}', 30),
+            ("[]", 30),
+            ("{nonsense", 30),
+            ('{"other": 1}', 30),
+            ('{"cleanupPeriodDays": 99999}', 99999),
+            ("[" * 100_000, 30),
+            ("", 30),
+        ],
+    )
+    def test_settings_of_every_sort(self, tmp_path: Path, settings: str, days: int) -> None:
+        (tmp_path / ".claude").mkdir()
+        (tmp_path / ".claude" / "settings.json").write_text(settings)
+        assert cleanup_days(tmp_path, {}) == days
+
+    def test_no_settings_mean_the_default(self, tmp_path: Path) -> None:
+        assert cleanup_days(tmp_path, {}) == CLEANUP_DAYS
+
+    def test_a_moved_folder_has_its_own_settings(self, tmp_path: Path) -> None:
+        (tmp_path / "moved").mkdir()
+        (tmp_path / "moved" / "settings.json").write_text('{"cleanupPeriodDays": 99}')
+        assert cleanup_days(tmp_path, {"CLAUDE_CONFIG_DIR": str(tmp_path / "moved")}) == 99

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import SOURCE
 
-from recollect.agents.codex.hooks import notified, rollout_of
+from recollect.agents.codex.hooks import payload as payload_of
+from recollect.agents.codex.hooks import rollout_of
 
 THREAD = "01a1dfd5-51aa-7ac0-b2f2-f23a90d196b4"
 BEGAN = int("01a1dfd551aa", 16) / 1000
@@ -32,7 +33,7 @@ TOLD = {
 
 def test_a_finished_turn_is_told_as_a_stop(tmp_path: Path) -> None:
     rollout = _rollout(tmp_path, BEGAN, THREAD)
-    assert notified(json.dumps(TOLD), str(tmp_path)) == {
+    assert payload_of(json.dumps(TOLD), "/home", {"CODEX_HOME": str(tmp_path)}) == {
         "hook_event_name": "Stop",
         "session_id": THREAD,
         "transcript_path": str(rollout),
@@ -41,7 +42,7 @@ def test_a_finished_turn_is_told_as_a_stop(tmp_path: Path) -> None:
 
 
 def test_a_conversation_that_is_kept_nowhere_has_no_rollout(tmp_path: Path) -> None:
-    payload = notified(json.dumps(TOLD), str(tmp_path))
+    payload = payload_of(json.dumps(TOLD), "/home", {"CODEX_HOME": str(tmp_path)})
     assert payload is not None
     assert payload["transcript_path"] == ""
 
@@ -64,13 +65,13 @@ def test_a_conversation_that_is_kept_nowhere_has_no_rollout(tmp_path: Path) -> N
     ],
 )
 def test_anything_else_is_nothing(tmp_path: Path, told: str) -> None:
-    assert notified(told, str(tmp_path)) is None
+    assert payload_of(told, "/home", {"CODEX_HOME": str(tmp_path)}) is None
 
 
 @given(value=st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists, max_leaves=3))
 def test_no_value_of_a_field_is_trusted(value: Any) -> None:
     for name in TOLD:
-        payload = notified(json.dumps({**TOLD, name: value}), "/nowhere")
+        payload = payload_of(json.dumps({**TOLD, name: value}), "/home", {"CODEX_HOME": "/nowhere"})
         assert payload is None or all(isinstance(found, str) for found in payload.values())
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import DATA, corpus
 
+from recollect.agents.codex.agent import AGENT as CODEX
 from recollect.agents.contract import Parser
-from recollect.agents.registry import ADAPTERS
-from recollect.light.paths import remote_name
-from recollect.testing.agents import DATA, AdapterContract, read_records
+from recollect.light.project import remote_name
+from recollect.testing.agents import AgentContract, AgentCorpus, head_of, read_records
 from recollect.values.records import Entry, Flag, Kind, Parsed, Relation, SessionFacts, SourceFile, Usage
 
-CODEX = ADAPTERS[1]
 FOLDER = DATA / "codex"
 PARENT = "019d0000-aaaa-7000-8000-000000000001"
 FORK = "019d0000-bbbb-7000-8000-000000000002"
@@ -25,10 +25,9 @@ BARE = "5e0f3c9a-1d2b-4c3d-8e4f-000000000005"
 DOCUMENT = "0f0f0f0f-0000-4000-8000-000000000006"
 
 
-class TestCodex(AdapterContract):
-    adapter = CODEX
-    folder = FOLDER
-    corpus_folder = "codex"
+class TestCodex(AgentContract):
+    agent = CODEX
+    fixtures = FOLDER
     envelopes = (
         {"type": "soothsayer", "payload": {}},
         {"type": "response_item", "payload": {"type": "soothsayer"}},
@@ -38,7 +37,12 @@ class TestCodex(AdapterContract):
         {"type": "soothsayer"},
     )
 
-    @pytest.mark.corpus
+
+@pytest.mark.corpus
+class TestCodexCorpus(AgentCorpus):
+    agent = CODEX
+    corpus = corpus("codex")
+
     def test_the_corpus_usage_adds_up_to_the_final_totals(self) -> None:
         """One file of 132 lacks one event: its total grew by two requests at once."""
         wrong = []
@@ -73,7 +77,7 @@ def path_of(session: str) -> Path:
 
 def read(session: str) -> tuple[list[Parsed], SessionFacts]:
     path = path_of(session)
-    source = CODEX.recognise(path, iter(()))
+    source = CODEX.recognise(path, head_of(path))
     assert source is not None
     parser = CODEX.parser(source, {})
     return [parser.parse(record) for record in read_records(path)], parser.facts
@@ -476,7 +480,7 @@ def test_the_bare_era() -> None:
 
 def test_the_document_era() -> None:
     path = path_of(DOCUMENT)
-    source = CODEX.recognise(path, iter(()))
+    source = CODEX.recognise(path, head_of(path))
     assert source is not None
     parser = CODEX.parser(source, {})
     parsed = parser.document(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Codex: what `init` writes into its two files, and that it takes out exactly that."""
+"""CodexSettings: what `init` writes into its two files, and that it takes out exactly that."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.agents.codex.settings import PASSED_ON, TIMEOUTS, Codex
+from recollect.agents.codex.settings import TIMEOUTS, CodexSettings
 from recollect.agents.editing.change import AgentState, Change, backup_path
 from recollect.config import Config
-from recollect.hooks.command import hook_command, mcp_command
+from recollect.setup.agents import commands_of
 from recollect.values.errors import SettingsRefused
 
 SETTINGS = {
@@ -42,12 +42,14 @@ SETTINGS = {
 
 
 @pytest.fixture
-def codex(tmp_path: Path) -> Codex:
+def codex(tmp_path: Path) -> CodexSettings:
     return _codex(tmp_path)
 
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
-def test_what_was_put_in_comes_out_and_the_bytes_are_the_original_ones(codex: Codex, text: str) -> None:
+def test_what_was_put_in_comes_out_and_the_bytes_are_the_original_ones(
+    codex: CodexSettings, text: str
+) -> None:
     before = _write(codex, text)
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     assert _config(codex) != before
@@ -57,7 +59,7 @@ def test_what_was_put_in_comes_out_and_the_bytes_are_the_original_ones(codex: Co
 
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
-def test_five_installs_are_one(codex: Codex, text: str) -> None:
+def test_five_installs_are_one(codex: CodexSettings, text: str) -> None:
     _write(codex, text)
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     once = _config(codex)
@@ -70,14 +72,14 @@ def test_five_installs_are_one(codex: Codex, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SETTINGS.values(), ids=SETTINGS)
-def test_every_line_that_was_there_still_is(codex: Codex, text: str) -> None:
+def test_every_line_that_was_there_still_is(codex: CodexSettings, text: str) -> None:
     before = _write(codex, text)
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     after = _config(codex).splitlines()
     assert _is_subsequence(before.splitlines(), after)
 
 
-def test_files_that_we_made_are_gone_again(codex: Codex) -> None:
+def test_files_that_we_made_are_gone_again(codex: CodexSettings) -> None:
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     assert sorted(os.listdir(_root(codex))) == ["config.toml", "hooks.json"]
     assert (_root(codex) / "config.toml").stat().st_mode & 0o777 == 0o600
@@ -85,11 +87,11 @@ def test_files_that_we_made_are_gone_again(codex: Codex) -> None:
     assert os.listdir(_root(codex)) == []
 
 
-def test_hooks_run_the_command_and_have_seconds_that_codex_grants(codex: Codex) -> None:
+def test_hooks_run_the_command_and_have_seconds_that_codex_grants(codex: CodexSettings) -> None:
     _apply(codex.changes(hooks=True, mcp=False, project=False))
     hooks = json.loads((_root(codex) / "hooks.json").read_bytes())["hooks"]
     entries = {event: groups[0]["hooks"][0] for event, groups in hooks.items()}
-    assert {entry["command"] for entry in entries.values()} == {hook_command("codex", codex.config)}
+    assert {entry["command"] for entry in entries.values()} == {codex.commands.hook_line}
     assert all(0 < entry["timeout"] <= 5 for entry in entries.values())
     assert entries["SessionEnd"]["timeout"] <= 3  # Codex warns in every session where more is asked
     assert set(entries) == {
@@ -102,22 +104,22 @@ def test_hooks_run_the_command_and_have_seconds_that_codex_grants(codex: Codex) 
     }
 
 
-def test_notify_is_told_before_any_table_and_below_what_editors_read(codex: Codex) -> None:
+def test_notify_is_told_before_any_table_and_below_what_editors_read(codex: CodexSettings) -> None:
     _write(codex, SETTINGS["a schema"] + "[features]\nmemories = false\n")
     _apply(codex.changes(hooks=True, mcp=False, project=False))
     lines = _config(codex).decode().splitlines()
     assert lines[0].startswith("#:schema")
     assert lines[1].startswith("notify = [")
-    assert _said(codex)["notify"] == shlex.split(hook_command("codex", codex.config))
+    assert _said(codex)["notify"] == shlex.split(codex.commands.hook_line)
 
 
-def test_new_lines_end_as_the_others_do(codex: Codex) -> None:
+def test_new_lines_end_as_the_others_do(codex: CodexSettings) -> None:
     _write(codex, SETTINGS["windows"])
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     assert all(line.endswith(b"\r\n") for line in _config(codex).splitlines(keepends=True))
 
 
-def test_another_programs_notify_is_left_alone(codex: Codex) -> None:
+def test_another_programs_notify_is_left_alone(codex: CodexSettings) -> None:
     before = _write(codex, SETTINGS["another's notify"])
     _apply(codex.changes(hooks=True, mcp=False, project=False))
     assert _config(codex) == before
@@ -126,13 +128,13 @@ def test_another_programs_notify_is_left_alone(codex: Codex) -> None:
     assert _config(codex) == before
 
 
-def test_only_what_is_asked_for_is_written(codex: Codex) -> None:
+def test_only_what_is_asked_for_is_written(codex: CodexSettings) -> None:
     _apply(codex.changes(hooks=False, mcp=True, project=False))
     assert _said(codex) == {"mcp_servers": {"recollect": _server(codex)}}
     assert not (_root(codex) / "hooks.json").exists()
 
 
-def test_hooks_can_go_and_the_server_stay(codex: Codex) -> None:
+def test_hooks_can_go_and_the_server_stay(codex: CodexSettings) -> None:
     before = _write(codex, 'model = "x"')
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     _apply(codex.removal(project=False, mcp=False))
@@ -142,7 +144,7 @@ def test_hooks_can_go_and_the_server_stay(codex: Codex) -> None:
     assert _config(codex) == before
 
 
-def test_a_project_gets_hooks_in_its_own_folder(codex: Codex) -> None:
+def test_a_project_gets_hooks_in_its_own_folder(codex: CodexSettings) -> None:
     _apply(codex.changes(hooks=True, mcp=True, project=True))
     assert os.listdir(codex.folder / ".codex") == ["hooks.json"]
     assert not _root(codex).exists()
@@ -159,21 +161,23 @@ def test_an_older_entry_is_brought_up_to_date_where_it_stands(tmp_path: Path) ->
     _apply(new.changes(hooks=True, mcp=True, project=False))
     found = _said(new)
     assert found["mcp_servers"]["recollect"] == {"enabled": False, **_server(new)}
-    assert found["notify"] == shlex.split(hook_command("codex", new.config))
-    moved = own.replace(b"old.h5", b"new.h5").replace(bytes(old.config.state), bytes(new.config.state))
+    assert found["notify"] == shlex.split(new.commands.hook_line)
+    moved = own.replace(b"old.h5", b"new.h5").replace(
+        old.commands.hook[6].encode(), new.commands.hook[6].encode()
+    )
     assert _config(new) == moved + b"\n[tui]\nanimations = false\n"
     _apply(new.removal(project=False))
     assert _config(new) == before + b"\n[tui]\nanimations = false\n"
 
 
-def test_variables_that_a_person_passes_on_stay(codex: Codex) -> None:
+def test_variables_that_a_person_passes_on_stay(codex: CodexSettings) -> None:
     _apply(codex.changes(hooks=False, mcp=True, project=False))
     own = b'env_vars = ["MY_KEY", { name = "OTHER", source = "local" }]'
     (_root(codex) / "config.toml").write_bytes(re.sub(rb"env_vars = .*", own, _config(codex)))
     assert codex.changes(hooks=False, mcp=True, project=False) == []
 
 
-def test_what_codex_wrote_meanwhile_stays(codex: Codex) -> None:
+def test_what_codex_wrote_meanwhile_stays(codex: CodexSettings) -> None:
     """It keeps approvals in the same file, and moves a comment at the end behind them."""
     _write(codex, 'model = "x"\n# the end\n')
     _apply(codex.changes(hooks=True, mcp=True, project=False))
@@ -185,7 +189,7 @@ def test_what_codex_wrote_meanwhile_stays(codex: Codex) -> None:
     assert _config(codex).decode() == 'model = "x"\n' + trust
 
 
-def test_a_comment_that_came_since_stays(codex: Codex) -> None:
+def test_a_comment_that_came_since_stays(codex: CodexSettings) -> None:
     _write(codex, 'model = "x"\n')
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     (_root(codex) / "config.toml").write_bytes(_config(codex) + b"\n# for later\n")
@@ -205,7 +209,7 @@ REFUSED: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("data", REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_edited_safely_is_refused_untouched(codex: Codex, data: bytes) -> None:
+def test_what_cannot_be_edited_safely_is_refused_untouched(codex: CodexSettings, data: bytes) -> None:
     _write(codex, "")
     (_root(codex) / "config.toml").write_bytes(data)
     with pytest.raises(SettingsRefused):
@@ -214,7 +218,9 @@ def test_what_cannot_be_edited_safely_is_refused_untouched(codex: Codex, data: b
     assert os.listdir(_root(codex)) == ["config.toml"]
 
 
-def test_an_entry_of_ours_that_someone_wrote_in_one_line_is_not_taken_out_by_halves(codex: Codex) -> None:
+def test_an_entry_of_ours_that_someone_wrote_in_one_line_is_not_taken_out_by_halves(
+    codex: CodexSettings,
+) -> None:
     command, server = _server(codex)["command"], json.dumps(_server(codex)["args"])
     line = f'mcp_servers = {{ recollect = {{ command = "{command}", args = {server} }} }}\n'
     before = _write(codex, line)
@@ -223,7 +229,7 @@ def test_an_entry_of_ours_that_someone_wrote_in_one_line_is_not_taken_out_by_hal
     assert _config(codex) == before
 
 
-def test_a_file_that_may_not_be_written_is_refused_but_looked_at(codex: Codex) -> None:
+def test_a_file_that_may_not_be_written_is_refused_but_looked_at(codex: CodexSettings) -> None:
     before = _write(codex, 'model = "x"\n')
     (_root(codex) / "config.toml").chmod(0o400)
     with pytest.raises(SettingsRefused):
@@ -232,7 +238,7 @@ def test_a_file_that_may_not_be_written_is_refused_but_looked_at(codex: Codex) -
     assert _config(codex) == before
 
 
-def test_a_linked_file_is_edited_where_it_is_and_the_link_stays(codex: Codex, tmp_path: Path) -> None:
+def test_a_linked_file_is_edited_where_it_is_and_the_link_stays(codex: CodexSettings, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.toml"
     real.write_bytes(b'model = "x"\n')
     _root(codex).mkdir(parents=True)
@@ -245,21 +251,23 @@ def test_a_linked_file_is_edited_where_it_is_and_the_link_stays(codex: Codex, tm
     assert real.read_bytes() == b'model = "x"\n'
 
 
-def test_the_folder_that_codex_home_names_is_the_one(codex: Codex, tmp_path: Path) -> None:
-    elsewhere = Codex(codex.config, codex.home, {"CODEX_HOME": str(tmp_path / "else")}, codex.folder)
+def test_the_folder_that_codex_home_names_is_the_one(codex: CodexSettings, tmp_path: Path) -> None:
+    elsewhere = CodexSettings(
+        codex.commands, codex.home, {"CODEX_HOME": str(tmp_path / "else")}, codex.folder
+    )
     _apply(elsewhere.changes(hooks=True, mcp=True, project=False))
     assert sorted(os.listdir(tmp_path / "else")) == ["config.toml", "hooks.json"]
     assert not elsewhere.home.exists()
 
 
-def test_it_is_found_by_its_folder_or_its_program(codex: Codex, tmp_path: Path) -> None:
+def test_it_is_found_by_its_folder_or_its_program(codex: CodexSettings, tmp_path: Path) -> None:
     assert not codex.found()
     assert codex.version() == ""
     program = tmp_path / "bin" / "codex"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho codex-cli 0.166.0\n")
     program.chmod(0o700)
-    with_program = Codex(codex.config, codex.home, {"PATH": str(program.parent)}, codex.folder)
+    with_program = CodexSettings(codex.commands, codex.home, {"PATH": str(program.parent)}, codex.folder)
     assert with_program.found()
     assert with_program.version() == "0.166.0"
     program.write_text("#!/bin/sh\nexit 1\n")
@@ -279,35 +287,35 @@ REVIEWED = {
 }
 
 
-def test_hooks_that_a_person_reviewed_are_known_as_such(codex: Codex) -> None:
+def test_hooks_that_a_person_reviewed_are_known_as_such(codex: CodexSettings) -> None:
     _reviewed(codex, REVIEWED)
     assert codex.state().problems == ()
     assert codex.state().hooks[0].events == tuple(TIMEOUTS)
 
 
-def test_hooks_that_nobody_reviewed_are_named(codex: Codex) -> None:
+def test_hooks_that_nobody_reviewed_are_named(codex: CodexSettings) -> None:
     _apply(codex.changes(hooks=True, mcp=True, project=False))
     state = codex.state()
     assert [found.events for found in state.hooks] == [tuple(TIMEOUTS), ("notify",)]
-    assert [found.command for found in state.mcp] == [shlex.join(mcp_command(codex.config))]
+    assert [found.command for found in state.mcp] == [shlex.join(codex.commands.mcp)]
     assert len(state.problems) == 1
     assert "/hooks" in state.problems[0]
     assert all(event in state.problems[0] for event in TIMEOUTS)
 
 
-def test_a_hook_that_changed_since_it_was_reviewed_is_named(codex: Codex) -> None:
+def test_a_hook_that_changed_since_it_was_reviewed_is_named(codex: CodexSettings) -> None:
     _reviewed(codex, {**REVIEWED, "stop": "0" * 64})
     assert [problem.rpartition(": ")[2] for problem in codex.state().problems] == ["Stop"]
 
 
-def test_hooks_that_are_switched_off_are_named(codex: Codex) -> None:
+def test_hooks_that_are_switched_off_are_named(codex: CodexSettings) -> None:
     _reviewed(codex, REVIEWED, more="enabled = false\n")
     assert "switched off" in codex.state().problems[0]
     _reviewed(codex, REVIEWED, before="[features]\nhooks = false\n")
     assert "`hooks` is switched off" in codex.state().problems[0]
 
 
-def test_a_file_that_cannot_be_read_is_a_problem_and_no_error(codex: Codex) -> None:
+def test_a_file_that_cannot_be_read_is_a_problem_and_no_error(codex: CodexSettings) -> None:
     _write(codex, "model = \n")
     (_root(codex) / "hooks.json").write_text("{")
     state = codex.state()
@@ -352,7 +360,7 @@ def test_whatever_the_file_says_it_says_again(
     _then_removed(codex, before, newline.join(more))
 
 
-def _then_removed(codex: Codex, before: bytes, more: str) -> None:
+def _then_removed(codex: CodexSettings, before: bytes, more: str) -> None:
     """Right away, or after something was added at the end."""
     if not more:
         _apply(codex.removal(project=False))
@@ -372,7 +380,7 @@ def _then_removed(codex: Codex, before: bytes, more: str) -> None:
         assert _said(codex).get("mcp_servers", {}) == meant["mcp_servers"]
 
 
-def _said(codex: Codex) -> dict[str, Any]:
+def _said(codex: CodexSettings) -> dict[str, Any]:
     return _meaning(_config(codex).decode())
 
 
@@ -380,20 +388,20 @@ def _meaning(text: str) -> dict[str, Any]:
     return tomllib.loads(text, parse_float=str)
 
 
-def _codex(base: Path, store: str = "memory.h5") -> Codex:
+def _codex(base: Path, store: str = "memory.h5") -> CodexSettings:
     config = Config(store=base / store, host="here", cache=base / "cache")
-    return Codex(config, base / "home", {}, base / "project")
+    return CodexSettings(commands_of("codex", config), base / "home", {}, base / "project")
 
 
-def _root(codex: Codex) -> Path:
+def _root(codex: CodexSettings) -> Path:
     return Path(codex.environ.get("CODEX_HOME") or codex.home / ".codex")
 
 
-def _config(codex: Codex) -> bytes:
+def _config(codex: CodexSettings) -> bytes:
     return (_root(codex) / "config.toml").read_bytes()
 
 
-def _write(codex: Codex, text: str) -> bytes:
+def _write(codex: CodexSettings, text: str) -> bytes:
     _root(codex).mkdir(parents=True, exist_ok=True)
     (_root(codex) / "config.toml").write_bytes(text.encode())
     return text.encode()
@@ -404,9 +412,9 @@ def _apply(changes: list[Change]) -> None:
         change.apply()
 
 
-def _server(codex: Codex) -> dict[str, Any]:
-    command, *args = mcp_command(codex.config)
-    return {"command": command, "args": args, "env_vars": list(PASSED_ON)}
+def _server(codex: CodexSettings) -> dict[str, Any]:
+    command, *args = codex.commands.mcp
+    return {"command": command, "args": args, "env_vars": list(codex.commands.variables)}
 
 
 def _is_subsequence(few: list[bytes], many: list[bytes]) -> bool:
@@ -414,7 +422,7 @@ def _is_subsequence(few: list[bytes], many: list[bytes]) -> bool:
     return all(any(line == other for other in iter(rest, None)) for line in few)
 
 
-def _reviewed(codex: Codex, hashes: dict[str, str], *, before: str = "", more: str = "") -> None:
+def _reviewed(codex: CodexSettings, hashes: dict[str, str], *, before: str = "", more: str = "") -> None:
     """Our hooks in the file, and the approvals that Codex writes when a person has looked at them."""
     path = _root(codex) / "hooks.json"
     for event, value in hashes.items():

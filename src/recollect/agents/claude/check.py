@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from recollect.agents.lines_check import file_problems
-from recollect.light.paths import is_uuid
+from recollect.agents.session_lines import file_problems
+from recollect.light.sources import is_uuid
 
 Record = dict[str, Any]
 

@@ -31,7 +31,7 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.agents.injected import is_own_spill
-from recollect.light.paths import OURS
+from recollect.light.sources import OURS
 from recollect.values.records import Entry, Kind, Parsed, Role, SessionFacts, SourceFile, Usage
 
 

@@ -23,7 +23,7 @@ from recollect.agents.fields import (
     time_of,
     title_of,
 )
-from recollect.light.paths import remote_name
+from recollect.light.project import remote_name
 from recollect.values.records import Relation, Role, SessionFacts, SourceFile
 
 

@@ -9,31 +9,36 @@ makes anew, so it is left out and counted, as are notices and errors of the API.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.claude.chain import CHAIN, Record, last_boundary, not_taken, resumed
 from recollect.agents.claude.parse_blocks import speaker
+from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of, list_of, text_of, time_of
-from recollect.intake.reader import BadLine, decode
+from recollect.agents.sessions import StoredFile
 from recollect.values.conversation import Block, Conversation, Message
 from recollect.values.errors import NotFound
 from recollect.values.ids import entry_id
 from recollect.values.records import Kind, Relation, Role
 
 if TYPE_CHECKING:
-    from recollect.store.contract import View
-    from recollect.values.stored import Session, Source, StoredEntry
+    from recollect.values.stored import Session, StoredEntry, StoredLine
 
 
 def conversation(
-    view: View, session: Session, *, until: str = "", before_compaction: bool = False
+    session: Session,
+    files_of: Callable[[str], Sequence[StoredFile]],
+    *,
+    until: StoredEntry | None = None,
+    before_compaction: bool = False,
 ) -> Conversation:
     """A whole session as it would be resumed; at the entry `until`, or before it was last compacted."""
     facts = session.facts
-    records = [record for source in transcripts(view, session) for record in _records(view, source)]
-    leaf = _record_of(view, until, records, facts.id) if until else None
+    transcript = _transcript(session, files_of(facts.id))
+    records = list(_records(transcript.lines())) if transcript is not None else []
+    leaf = _record_of(until, records, facts.id) if until is not None else None
     if before_compaction:
         leaf = _before_compaction(records, leaf, facts.id)
     taken = resumed(records, side=facts.relation is Relation.SUBAGENT, leaf=leaf)
@@ -65,15 +70,15 @@ def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message 
     return Message("user", tuple(block), "claude", stored.session, stored.entry.time_ms, note=note, meta=True)
 
 
-def transcripts(view: View, session: Session) -> list[Source]:
+def _transcript(session: Session, files: Sequence[StoredFile]) -> StoredFile | None:
     """The one file that holds most of a session: moved or copied, it is in the store twice."""
     role = Role.SUBAGENT if session.facts.relation is Relation.SUBAGENT else Role.MAIN
-    held = [s for s in view.sources(session) if s.file.role is role and not s.superseded]
-    return sorted(held, key=lambda source: source.lines)[-1:]
+    held = [each for each in files if each.source.file.role is role and not each.source.superseded]
+    return max(held, key=lambda each: each.source.lines, default=None)
 
 
-def _records(view: View, source: Source) -> Iterator[Record]:
-    for at, line in enumerate(view.lines(source)):
+def _records(lines: Iterable[StoredLine]) -> Iterator[Record]:
+    for at, line in enumerate(lines):
         if line.type.partition("/")[0] in (*CHAIN, "last-prompt"):
             yield Record(at, _decoded(line.data), line.data)
 
@@ -85,13 +90,13 @@ def _decoded(line: bytes) -> dict[str, Any]:
         return {}
 
 
-def _record_of(view: View, until: str, records: Sequence[Record], session: str) -> Record:
+def _record_of(until: StoredEntry, records: Sequence[Record], session: str) -> Record:
     """The record of an entry, or the one of the chain before it where it is of no chain."""
-    wanted = view.find_entry(until).id.partition(".")[0]
+    wanted = until.id.partition(".")[0]
     found = next((record for record in records if entry_id(record.line, 0) == wanted), None)
     if found is None or not found.uuid:
         raise NotFound(
-            f"entry {until} is no part of the conversation of session {session}",
+            f"entry {until.id} is no part of the conversation of session {session}",
             hint="`recollect show SESSION` lists its entries",
         )
     return found

@@ -1,4 +1,4 @@
-"""Claude Code: hooks in its settings, our MCP server in `.claude.json`.
+"""What we put into Claude Code's settings, hooks; and into `.claude.json`, our MCP server.
 
 `.claude.json` lies beside `~/.claude`, but inside the folder that CLAUDE_CONFIG_DIR names,
 and Claude Code writes it all the time. Where our plugin is switched on, it brings both,
@@ -7,12 +7,15 @@ and the settings are left alone: else every event would be captured, and told, t
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from recollect.agents.claude import paths
 from recollect.agents.editing.change import AgentState, Change, Installed, read_settings
+from recollect.agents.editing.commands import Commands
 from recollect.agents.editing.entries import (
     hooks_in,
     json_change,
@@ -25,9 +28,6 @@ from recollect.agents.editing.entries import (
 )
 from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
-from recollect.config import Config
-from recollect.hooks.command import hook_command, mcp_command
-from recollect.light.paths import claude_folder
 from recollect.values.errors import SettingsRefused
 
 # Seconds. A hook is done in a fraction of one; without a number Claude Code waits ten minutes.
@@ -42,11 +42,14 @@ TIMEOUTS = {
 }
 
 
+CLEANUP_DAYS = 30  # unless its settings say otherwise
+
+
 @dataclass(frozen=True, slots=True)
-class Claude:
+class ClaudeSettings:
     """Claude Code as it is set up in this home, and in this folder for what is the project's."""
 
-    config: Config
+    commands: Commands
     home: Path
     environ: Mapping[str, str]
     folder: Path
@@ -63,13 +66,13 @@ class Claude:
     def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
         if self._plugin():
             return []
-        command = hook_command(self.name, self.config)
+        command = self.commands.hook_line
         found = []
         if hooks:
             path = self._project_settings if project else self._settings
             found += json_change(path, lambda document: with_hooks(document, command, TIMEOUTS))
         if mcp and not project:
-            program, *args = mcp_command(self.config)
+            program, *args = self.commands.mcp
             entry = {"type": "stdio", "command": program, "args": args}
             found += json_change(self._servers, lambda document: with_server(document, entry))
         return found
@@ -98,7 +101,7 @@ class Claude:
 
     @property
     def _root(self) -> Path:
-        return Path(claude_folder(str(self.home), self.environ))
+        return Path(paths.folder(str(self.home), self.environ))
 
     @property
     def _settings(self) -> Path:
@@ -110,7 +113,7 @@ class Claude:
 
     @property
     def _servers(self) -> Path:
-        return (self._root if self.environ.get("CLAUDE_CONFIG_DIR") else self.home) / ".claude.json"
+        return (self._root if self.environ.get(paths.MOVED_BY) else self.home) / ".claude.json"
 
     @property
     def _program(self) -> str | None:
@@ -141,6 +144,17 @@ class Claude:
         plugins = _looked_at(self._settings, []).value.get("enabledPlugins")
         on = [name for name, is_on in plugins.items() if is_on] if isinstance(plugins, dict) else []
         return next((name for name in on if name.partition("@")[0] == "recollect"), "")
+
+
+def cleanup_days(home: Path, environ: Mapping[str, str]) -> int:
+    """After how many days without a change it deletes a transcript, without asking."""
+    settings = Path(paths.folder(str(home), environ)) / "settings.json"
+    try:
+        value = json.loads(settings.read_bytes()).get("cleanupPeriodDays")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return CLEANUP_DAYS
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
+    return int(value) if usable else CLEANUP_DAYS
 
 
 def _looked_at(path: Path, problems: list[str]) -> Document:

@@ -8,6 +8,7 @@ up logs must not find it twice.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -16,18 +17,23 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from recollect.agents.claude import paths
 from recollect.agents.claude.check import validate
-from recollect.agents.codex.write_items import plain_json
-from recollect.light.paths import OURS, claude_folder, is_uuid
+from recollect.agents.session_lines import line_of
+from recollect.agents.sessions import SessionFile
+from recollect.light.sources import OURS, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
 from recollect.values.text import one_line
 
-__all__ = ["render", "target", "validate"]
+__all__ = ["render", "session_file", "target", "validate"]
+
+VERSION = "2.1.197"  # of the client: the newest that was seen to open these files
 
 _TITLE_CELLS = 200
 _FOLDER_UNITS_MAX = 200
@@ -36,6 +42,30 @@ _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _BEGINNING = "[What was said before this is not part of the conversation any more.]"
+
+
+def session_file(
+    conversation: Conversation,
+    *,
+    home: Path,
+    environ: Mapping[str, str],
+    folder: str,
+    now_ms: int,
+    seed: bytes,
+) -> SessionFile:
+    """A new session for Claude Code, started in `folder`."""
+    session_id = str(uuid.UUID(bytes=hashlib.blake2b(seed, digest_size=16).digest(), version=4))
+    data, fidelity = render(
+        conversation,
+        session_id=session_id,
+        cwd=folder,
+        version=VERSION,
+        branch=conversation.branch,
+        now_ms=now_ms,
+    )
+    path = target(home, environ, folder, session_id)
+    problems = partial(validate, session_id=session_id)
+    return SessionFile(session_id, data, path, f"claude --resume {session_id}", fidelity, problems)
 
 
 def render(
@@ -60,7 +90,7 @@ def render(
     records[-1][1]["timestamp"] = _stamp(newest)  # where the agent goes on is where the newest record is
     title = one_line(conversation.title, _TITLE_CELLS) or f"recollected {session_id[:8]}"
     named = {"type": "custom-title", "customTitle": title, "sessionId": session_id}
-    return b"".join(map(_line, [*(record for _, record in records), named])), fidelity
+    return b"".join(map(line_of, [*(record for _, record in records), named])), fidelity
 
 
 def target(home: str | Path, environ: Mapping[str, str], cwd: str, session_id: str) -> Path:
@@ -68,7 +98,7 @@ def target(home: str | Path, environ: Mapping[str, str], cwd: str, session_id: s
     _refuse_id(session_id)
     if not os.path.isabs(cwd):
         raise UsageError(f"{cwd}: not a whole path", hint="name the folder from the root on")
-    root = Path(claude_folder(str(home), environ))
+    root = Path(paths.folder(str(home), environ))
     name = environ.get("CLAUDE_CODE_PROJECT_DIR_NAME", "") if environ.get("CLAUDE_CONFIG_DIR") else ""
     if not name or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         name = _project(root / "projects", os.path.realpath(cwd))
@@ -294,10 +324,6 @@ def _inner(
 def _stamp(time_ms: int) -> str:
     moment = datetime.fromtimestamp(time_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03}Z"
-
-
-def _line(record: dict[str, Any]) -> bytes:
-    return _LONE.sub("\ufffd", plain_json(record)).encode() + b"\n"
 
 
 _NO_USAGE = {

@@ -6,62 +6,94 @@ source: `path` is the plain name, `read_path` where the bytes are now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import islice
-from pathlib import PurePath
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from recollect.agents.codex.parse import TYPES, CodexParser
-from recollect.agents.fields import dict_of, text_of
-from recollect.light.paths import codex_folder, codex_place
-from recollect.values.records import Framing, Role, SourceFile
+from recollect.agents.codex import paths
+from recollect.agents.contract import Agent
 
-_HEAD_RECORDS_MAX: Final = 40
+if TYPE_CHECKING:
+    from pathlib import Path, PurePath
+
+    from recollect.agents.codex.parse import CodexParser
+    from recollect.agents.contract import Reader, Writer
+    from recollect.agents.editing.change import Settings
+    from recollect.agents.editing.commands import Commands
+    from recollect.agents.head import Head
+    from recollect.agents.tools import Tools
+    from recollect.light.agents import Hooks
+    from recollect.values.records import SourceFile
 
 
-class CodexAdapter:
+class Codex(Agent):
     """Rollouts of every era."""
 
-    name: Final = "codex"
-    version: Final = 3
+    name = "codex"
+    title = "Codex"
+    version = 3
+    home = "~/.codex"
+    moved_by = (paths.MOVED_BY,)
+    tags = (
+        "app-context",
+        "apps_instructions",
+        "collaboration_mode",
+        "environment_context",
+        "hook_prompt",
+        "model_switch",
+        "multi_agent_mode",
+        "personality_spec",
+        "plugins_instructions",
+        "proposed_plan",
+        "recommended_plugins",
+        "skills_instructions",
+        "subagent_notification",
+        "turn_aborted",
+        "user_action",
+        "user_instructions",
+        "user_shell_command",
+    )
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
-        root = PurePath(codex_folder(str(home), environ))
-        return [root / "sessions", root / "archived_sessions"]
+        from pathlib import PurePath
 
-    def recognise(self, path: PurePath, head: Iterable[Any]) -> SourceFile | None:
-        place = codex_place(path.name)
-        if place is not None:
-            role, framing, session, _ = place
-            plain = str(path).removesuffix(".zst")
-            return SourceFile(
-                self.name, plain, Role(role), Framing(framing), session, compressed=plain != str(path)
-            )
-        if path.suffix != ".jsonl":
-            return None
-        records = list(islice(head, _HEAD_RECORDS_MAX))
-        if not any(map(_is_ours, records)):
-            return None
-        return SourceFile(self.name, str(path), session=_first_session(records) or path.stem)
+        return [PurePath(root) for root in paths.roots(str(home), environ)]
+
+    def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
+        from recollect.agents.codex.recognise import recognise
+
+        return recognise(path, head)
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> CodexParser:
+        from recollect.agents.codex.parse import CodexParser
+
         return CodexParser(source, state)
 
+    def hooks(self) -> Hooks:
+        from recollect.agents.codex import hooks
 
-def _first_session(records: list[Any]) -> str:
-    for record in map(dict_of, records):
-        meta = dict_of(record.get("payload")) if record.get("type") == "session_meta" else record
-        if _is_ours(record) and "type" not in meta:
-            return text_of(meta.get("id"))
-    return ""
+        return hooks
+
+    def settings(
+        self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
+    ) -> Settings:
+        from recollect.agents.codex.settings import CodexSettings
+
+        return CodexSettings(commands, home, environ, folder)
+
+    def reader(self) -> Reader:
+        from recollect.agents.codex import read
+
+        return read
+
+    def writer(self) -> Writer:
+        from recollect.agents.codex import write
+
+        return write
+
+    def tools(self) -> Tools:
+        from recollect.agents.codex.tools import TOOLS
+
+        return TOOLS
 
 
-def _is_ours(record: Any) -> bool:
-    """Whether a record can only be Codex's."""
-    body = dict_of(record)
-    name = text_of(body.get("type"))
-    if type(body.get("payload")) is dict:
-        return name in TYPES
-    if "record_type" in body:
-        return text_of(body["record_type"]) == "state"
-    return not name and type(body.get("id")) is str and {"timestamp", "instructions"} <= body.keys()
+AGENT = Codex()

@@ -1,8 +1,8 @@
-"""What Codex hands to its `notify` program, as the payload of a hook.
+"""What hooks follow of Codex: a rollout alone; and what Codex hands to its `notify` program.
 
-Its hooks need nothing of their own: they speak as Claude Code's do. `notify` gets one JSON
-argument instead of standard input, after each finished turn, with a thread's id and no
-path. The id is a UUID of version 7 as a rule: it tells the day, and so the folder.
+Its hooks speak as those of others do. `notify` gets one JSON argument instead of standard
+input, after each finished turn, with a thread's id and no path. The id is a UUID of version 7
+as a rule: it tells the day, and so the folder.
 """
 
 from __future__ import annotations
@@ -10,32 +10,54 @@ from __future__ import annotations
 import os
 import time
 
-from recollect.light.paths import codex_place, is_uuid
+from recollect.agents.codex import paths
+from recollect.agents.codex.paths import roots
+from recollect.light.sources import is_uuid
 from recollect.light.stdlib import loads
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from recollect.light.sources import Place
+
+__all__ = ["beside", "payload", "place", "roots", "transcript_of"]
 
 _DAY_SECONDS = 86_400
 _DAYS_MAX = 400  # folders looked through for a thread whose id does not tell its day
 
 
-def notified(argument: str, folder: str) -> dict[str, str] | None:
-    """A turn that ended, told as a Stop; None for anything else. `folder` is Codex's own."""
+def place(path: str) -> Place | None:
+    """What a rollout is, by its name; a compressed one is cold, and nobody follows it."""
+    name = os.path.basename(path)
+    return paths.place(name) if name.endswith(".jsonl") else None
+
+
+def beside(transcript: str) -> tuple[str, ...]:
+    """Nothing: a rollout is all there is of a session."""
+    return ()
+
+
+def transcript_of(path: str) -> str:
+    """The rollout itself; "" for any other file."""
+    return path if place(path) is not None else ""
+
+
+def payload(told: str, home: str, environ: Mapping[str, str]) -> dict[str, str] | None:
+    """What `notify` was told: a turn that ended, as a Stop; None for anything else."""
     try:
-        told = loads(argument)
+        event = loads(told)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(told, dict) or told.get("type") != "agent-turn-complete":
+    if not isinstance(event, dict) or event.get("type") != "agent-turn-complete":
         return None
-    thread, cwd = told.get("thread-id"), told.get("cwd")
+    thread, cwd = event.get("thread-id"), event.get("cwd")
     if not isinstance(thread, str) or not is_uuid(thread):
         return None
     return {
         "hook_event_name": "Stop",
         "session_id": thread,
-        "transcript_path": rollout_of(thread, folder),
+        "transcript_path": rollout_of(thread, paths.folder(home, environ)),
         "cwd": cwd if isinstance(cwd, str) else "",
     }
 
@@ -45,8 +67,8 @@ def rollout_of(thread: str, folder: str) -> str:
     sessions = os.path.join(folder, "sessions")
     for day in _days(thread, sessions):
         for name in _names(day):
-            place = codex_place(name)
-            if place is not None and place[2] == thread:
+            found = paths.place(name)
+            if found is not None and found[2] == thread:
                 return os.path.join(day, name)
     return ""
 

@@ -33,7 +33,7 @@ from recollect.agents.fields import (
     title_of,
     unknown,
 )
-from recollect.light.paths import remote_name
+from recollect.light.project import remote_name
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
 
 _CWD = re.compile(r"<cwd>(.*?)</cwd>|^Current working directory: (.*)$", re.MULTILINE)

@@ -8,14 +8,15 @@ away again, and a paginated fork begins with lines of another session's file.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.codex.read_blocks import is_typed, message_of_item
+from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of, lines_of, list_of, text_of, time_of
-from recollect.intake.reader import BadLine, decode
+from recollect.agents.sessions import StoredFile
 from recollect.values.conversation import Block, Conversation, Message, Role
 from recollect.values.errors import NotFound
 from recollect.values.ids import entry_id
@@ -23,7 +24,6 @@ from recollect.values.records import Kind
 from recollect.values.records import Role as FileRole
 
 if TYPE_CHECKING:
-    from recollect.store.contract import View
     from recollect.values.stored import Session, StoredEntry
 
 
@@ -37,16 +37,19 @@ class _Item:
     model: str
 
 
+FilesOf = Callable[[str], Sequence[StoredFile]]
+
+
 def conversation(
-    view: View, session: Session, *, until: str = "", before_compaction: bool = False
+    session: Session, files_of: FilesOf, *, until: StoredEntry | None = None, before_compaction: bool = False
 ) -> Conversation:
     """A whole session as it would be resumed; at the entry `until`, or before it was last compacted."""
     facts = session.facts
     left_out: Counter[str] = Counter()
-    lines = list(_lines(view, session, left_out))
+    lines = list(_lines(facts.id, files_of, left_out))
     rest: list[bytes] = []
-    if until:
-        end = _end_of(view.find_entry(until), lines, facts.id)
+    if until is not None:
+        end = _end_of(until, lines, facts.id)
         lines, rest = lines[:end], lines[end:]
     if before_compaction:
         end = _compaction(lines, facts.id)
@@ -106,28 +109,32 @@ def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message 
 # -- the lines of a thread
 
 
-def _lines(view: View, session: Session, left_out: Counter[str]) -> Iterator[bytes]:
+def _lines(thread: str, files_of: FilesOf, left_out: Counter[str]) -> Iterator[bytes]:
     """A thread's lines, with those of another's file that it begins with."""
     seen: set[str] = set()
     parts: list[list[bytes]] = []
-    wanted: Session | None = session
     end = -1  # how many ordinals of the file at hand belong to the thread; -1 for all
-    while wanted is not None and wanted.facts.id not in seen:
-        seen.add(wanted.facts.id)
-        held = _up_to(_own_lines(view, wanted), end)
+    while thread and thread not in seen:
+        seen.add(thread)
+        held = _up_to(_own_lines(thread, files_of, left_out), end)
         parts.append(held)
         base = next((base for line in held[:1] if (base := _base(line))), {})
         end = count_of(base.get("end_ordinal_exclusive"))
-        wanted = _session(view, text_of(base.get("thread_id")), left_out) if end else None
+        thread = text_of(base.get("thread_id")) if end else ""
     for part in reversed(parts):
         yield from part
 
 
-def _own_lines(view: View, session: Session) -> list[bytes]:
+def _own_lines(thread: str, files_of: FilesOf, left_out: Counter[str]) -> list[bytes]:
     """The newest file of a thread: one that was reverted has several."""
-    held = [s for s in view.sources(session) if s.file.role is FileRole.MAIN and not s.superseded]
-    held.sort(key=lambda source: PurePath(source.file.path).name)
-    return [line.data for source in held[-1:] for line in view.lines(source)]
+    try:
+        files = files_of(thread)
+    except NotFound:
+        left_out["history that is in a session not stored"] += 1
+        return []
+    held = [each for each in files if each.source.file.role is FileRole.MAIN and not each.source.superseded]
+    held.sort(key=lambda each: PurePath(each.source.file.path).name)
+    return [line.data for each in held[-1:] for line in each.lines()]
 
 
 def _base(line: bytes) -> dict[str, Any]:
@@ -139,14 +146,6 @@ def _up_to(lines: list[bytes], end: int) -> list[bytes]:
     if end < 0:
         return lines
     return [line for n, line in enumerate(lines) if count_of(_decoded(line).get("ordinal", n)) < end]
-
-
-def _session(view: View, thread: str, left_out: Counter[str]) -> Session | None:
-    try:
-        return view.find_session(thread)
-    except NotFound:
-        left_out["history that is in a session not stored"] += 1
-        return None
 
 
 def _end_of(wanted: StoredEntry, lines: Sequence[bytes], session: str) -> int:

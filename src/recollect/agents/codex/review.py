@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.json_text import Document
-from recollect.hooks.command import is_ours
 
 _WRITTEN = {"type", "command", "timeout"}
 

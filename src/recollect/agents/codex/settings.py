@@ -1,4 +1,4 @@
-"""Codex: hooks in `hooks.json`; our MCP server and `notify` in `config.toml`.
+"""What we put into Codex's settings: hooks in `hooks.json`; our MCP server and `notify` in `config.toml`.
 
 What surprises: Codex runs a hook only once a person has trusted it (Codex asks when it starts),
 and `codex exec` skips it without a word until then. We do not write that approval ourselves:
@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recollect.agents.codex import paths
 from recollect.agents.codex.review import unreviewed
 from recollect.agents.editing.change import AgentState, Change, Installed, read_settings
+from recollect.agents.editing.commands import Commands, is_ours
 from recollect.agents.editing.entries import (
     SERVER,
     hooks_in,
@@ -29,10 +31,6 @@ from recollect.agents.editing.entries import (
 from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.agents.editing.toml_text import Toml, toml_change, toml_removal
-from recollect.config import Config
-from recollect.hooks.command import hook_command, hook_words, is_ours, mcp_command
-from recollect.light.paths import codex_folder
-from recollect.setup.service import VARIABLES
 from recollect.values.errors import SettingsRefused
 
 # Seconds. Codex grants no more than three at the end of a session, and says so each time more is asked.
@@ -45,17 +43,14 @@ TIMEOUTS = {
     "SessionEnd": 3,
 }
 
-# Codex gives a server hardly anything of its own environment; these say where our files and theirs are.
-PASSED_ON = VARIABLES
-
 _TABLE = ("mcp_servers", SERVER)
 
 
 @dataclass(frozen=True, slots=True)
-class Codex:
+class CodexSettings:
     """Codex as it is set up in this home, and in this folder for what is the project's."""
 
-    config: Config
+    commands: Commands
     home: Path
     environ: Mapping[str, str]
     folder: Path
@@ -70,14 +65,14 @@ class Codex:
         return version_said(self._program, self.environ).strip().rpartition(" ")[2]
 
     def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
-        line = hook_command(self.name, self.config)
+        line = self.commands.hook_line
         found = []
         if hooks:
             path = self._project_hooks if project else self._hooks
             found += json_change(path, lambda document: with_hooks(document, line, TIMEOUTS))
         if not project:
-            notify = hook_words(self.name, self.config) if hooks else None
-            server = mcp_command(self.config) if mcp else None
+            notify = list(self.commands.hook) if hooks else None
+            server = self._server() if mcp else None
             found += toml_change(self._settings, lambda toml: _with_entries(toml, notify, server))
         return found
 
@@ -103,11 +98,16 @@ class Codex:
         line = _our_server(toml)
         return AgentState(tuple(hooks), (Installed(self._settings, line),) if line else (), tuple(problems))
 
+    def _server(self) -> dict[str, Any]:
+        """Our server; Codex gives it hardly anything of its own environment, so what it needs is named."""
+        program, *args = self.commands.mcp
+        return {"command": program, "args": args, "env_vars": self.commands.variables}
+
     # -- where -----------------------------------------------------------------------------
 
     @property
     def _root(self) -> Path:
-        return Path(codex_folder(str(self.home), self.environ))
+        return Path(paths.folder(str(self.home), self.environ))
 
     @property
     def _settings(self) -> Path:
@@ -142,7 +142,7 @@ class Codex:
             return Document(path, "", {})
 
 
-def _with_entries(toml: Toml, notify: list[str] | None, server: list[str] | None) -> Toml:
+def _with_entries(toml: Toml, notify: list[str] | None, server: Mapping[str, Any] | None) -> Toml:
     if notify and ("notify" not in toml.value or _our_notify(toml)):
         toml = toml.put_key("notify", notify)
     if server:
@@ -150,7 +150,7 @@ def _with_entries(toml: Toml, notify: list[str] | None, server: list[str] | None
     return toml
 
 
-def _with_server(toml: Toml, command: list[str]) -> Toml:
+def _with_server(toml: Toml, entry: Mapping[str, Any]) -> Toml:
     servers = toml.value.get(_TABLE[0], {})
     old = servers.get(SERVER, {}) if isinstance(servers, dict) else {}
     if old and not _our_server(toml):
@@ -160,8 +160,8 @@ def _with_server(toml: Toml, command: list[str]) -> Toml:
             hint="rename or remove that one, or leave ours out: recollect init --no-mcp",
         )
     # A list that is there may be longer by what a person needs.
-    passed_on = {} if "env_vars" in old else {"env_vars": PASSED_ON}
-    return toml.put_table(_TABLE, {"command": command[0], "args": command[1:], **passed_on})
+    kept = {"env_vars"} & set(old)
+    return toml.put_table(_TABLE, {key: value for key, value in entry.items() if key not in kept})
 
 
 def _without_entries(toml: Toml) -> Toml:

@@ -15,18 +15,24 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from recollect.agents.codex import paths
 from recollect.agents.codex.check import ALONE, CALL_ID_MAX, OUTPUTS, validate
-from recollect.agents.codex.write_items import Item, Items, kind_of, plain_json
-from recollect.light.paths import OURS, codex_folder, is_uuid
+from recollect.agents.codex.write_items import Item, Items, kind_of
+from recollect.agents.session_lines import line_of
+from recollect.agents.sessions import SessionFile
+from recollect.light.sources import OURS, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
 from recollect.values.text import one_line
 
-__all__ = ["OPENAI", "new_id", "provider", "render", "target", "validate"]
+__all__ = ["OPENAI", "new_id", "provider", "render", "session_file", "target", "validate"]
+
+VERSION = "0.166.0"  # of the client: the newest that was seen to open these files
 
 OPENAI = "openai"
 
@@ -37,6 +43,31 @@ _BEGINNING = "[What was said before this is not part of the conversation any mor
 # Codex cuts longer outputs when it resumes, unless their line says how many tokens they may have.
 _WHOLE_BYTES_MAX = 8_000
 _LONE = re.compile("[\ud800-\udfff]")
+
+
+def session_file(
+    conversation: Conversation,
+    *,
+    home: Path,
+    environ: Mapping[str, str],
+    folder: str,
+    now_ms: int,
+    seed: bytes,
+) -> SessionFile:
+    """A new session for Codex, started in `folder`."""
+    session_id = new_id(now_ms, seed)
+    data, fidelity = render(
+        conversation,
+        session_id=session_id,
+        cwd=folder,
+        version=VERSION,
+        branch=conversation.branch,
+        now_ms=now_ms,
+        model_provider=provider(home, environ),
+    )
+    path = target(home, environ, session_id, now_ms)
+    problems = partial(validate, session_id=session_id)
+    return SessionFile(session_id, data, path, f"codex resume {session_id}", fidelity, problems)
 
 
 def render(
@@ -75,14 +106,14 @@ def render(
     if title := one_line(conversation.title, _TITLE_CELLS):
         named = {"type": "thread_name_updated", "thread_id": session_id, "thread_name": title}
         records.append(_record("event_msg", named, now_ms))
-    return b"".join(map(_line, records)), fidelity
+    return b"".join(map(line_of, records)), fidelity
 
 
 def target(home: str | Path, environ: Mapping[str, str], session_id: str, now_ms: int) -> Path:
     """Where Codex looks for a session that began at this moment: in folders of the local date."""
     _refuse_id(session_id)
     begun = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(now_ms // 1000))
-    folder = Path(codex_folder(str(home), environ), "sessions", *begun[:10].split("-"))
+    folder = Path(paths.folder(str(home), environ), "sessions", *begun[:10].split("-"))
     return folder / f"rollout-{begun}-{session_id}.jsonl"
 
 
@@ -91,7 +122,7 @@ def provider(home: str | Path, environ: Mapping[str, str]) -> str:
     import tomllib
 
     try:
-        settings = tomllib.loads(Path(codex_folder(str(home), environ), "config.toml").read_text("utf-8"))
+        settings = tomllib.loads(Path(paths.folder(str(home), environ), "config.toml").read_text("utf-8"))
     except (OSError, ValueError):
         return OPENAI
     name = settings.get("model_provider")
@@ -252,7 +283,3 @@ def _size(output: object) -> int:
 def _stamp(time_ms: int) -> str:
     moment = datetime.fromtimestamp(time_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03}Z"
-
-
-def _line(record: Record) -> bytes:
-    return _LONE.sub("\ufffd", plain_json(record)).encode() + b"\n"

@@ -8,13 +8,13 @@ several parts only some may have been chosen.
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from recollect.agents.codex.check import CALLS, NAME_MAX, NAMED, PHASES, is_whole
+from recollect.agents.session_lines import plain_json
 from recollect.values.conversation import NO_RESULT, Block, Message
 from recollect.values.fidelity import Fidelity
 
@@ -111,14 +111,6 @@ class Items:
 def kind_of(block: Block) -> str:
     """The type of the Codex item that a block can go back as, "" where there is none."""
     return str(block.native["type"]) if block.native and is_whole(block.native) else ""
-
-
-def plain_json(value: object) -> str:
-    """JSON as every reader takes it: logs hold numbers that are none."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    except ValueError:
-        return plain_json(json.loads(json.dumps(value), parse_constant=lambda _: None))
 
 
 def _call(block: Block) -> Item:

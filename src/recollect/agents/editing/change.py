@@ -113,8 +113,8 @@ class AgentState:
     problems: tuple[str, ...] = ()
 
 
-class Agent(Protocol):
-    """One agent on this machine: where its settings are and what we put there.
+class Settings(Protocol):
+    """One agent's settings on this machine: where they are and what we put there.
 
     `changes` and `removal` read the files as they are now and write nothing. A file that
     needs no change gives none, so an empty list means: nothing to do.
@@ -122,14 +122,14 @@ class Agent(Protocol):
 
     @property
     def name(self) -> str:
-        """The word for it in commands: `claude`."""
+        """The agent's name, as in commands."""
 
     @property
     def title(self) -> str:
-        """Its own name: `Claude Code`."""
+        """What it calls itself."""
 
     def found(self) -> bool:
-        """Whether it is, or was, used on this machine."""
+        """Whether the agent is, or was, used on this machine."""
 
     def version(self) -> str:
         """What its program says, or ""."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from recollect.agents.editing.change import Change, read_backup, read_settings
+from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.json_text import Document, Step
-from recollect.hooks.command import is_ours
 from recollect.values.errors import SettingsRefused
 
 SERVER = "recollect"

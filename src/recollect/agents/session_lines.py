@@ -1,12 +1,28 @@
-"""What holds for every session file, whichever agent reads it: whole lines of JSON objects, in clean text."""
+"""Lines of a session file, whichever agent reads it: JSON objects, whole, in clean text."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from recollect.light.paths import is_uuid
+from recollect.light.sources import is_uuid
+
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def line_of(record: dict[str, Any]) -> bytes:
+    """A record as a line; half of a character, which no file may hold, is replaced."""
+    return _LONE.sub("\ufffd", plain_json(record)).encode() + b"\n"
+
+
+def plain_json(value: object) -> str:
+    """JSON as every reader takes it: logs hold numbers that are none."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        return plain_json(json.loads(json.dumps(value), parse_constant=lambda _: None))
 
 
 def file_problems(data: bytes, session_id: str, is_record: Callable[[dict[str, Any]], bool]) -> Iterator[str]:

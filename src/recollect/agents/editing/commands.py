@@ -1,0 +1,40 @@
+"""The commands of ours that stand in agents' settings, and how to know them again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+_HOOK = re.compile(r"recollect[/\\]hooks[/\\]entry\.py|\brecollect-hook\b")
+_NAME = re.compile(r"(^|[/\\])recollect(\.exe)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """The words that run our hook for one agent and our MCP server.
+
+    `variables` are those of the environment that say where our files and the agents' are.
+    """
+
+    hook: tuple[str, ...]
+    mcp: tuple[str, ...]
+    variables: tuple[str, ...] = ()
+
+    @property
+    def hook_line(self) -> str:
+        """The hook as the line of a settings file."""
+        return shlex.join(self.hook)
+
+
+def is_ours(command: str) -> bool:
+    """Whether a line of a settings file runs Recollect's hook or server, of whichever install."""
+    if _HOOK.search(command):
+        return True
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    at = next((n for n, word in enumerate(words) if _NAME.search(word)), len(words))
+    rest = words[at + 1 :]
+    return rest[:1] == ["mcp"] or (rest[:1] == ["--store"] and rest[2:3] == ["mcp"])

@@ -1,0 +1,61 @@
+"""What the tools of an agent do, so that its calls can be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from recollect.agents.fields import dict_of, list_of, text_of
+
+Tasks = dict[str, tuple[str, str]]  # by number: what, and how far
+Planner = Callable[[Tasks, dict[str, Any], bool], Tasks]
+
+# Arguments that are one whoever's tool it is: MCP servers name them so.
+_PATHS = ("path", "filePath", "filename")
+_COMMANDS = ("command", "cmd")
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Tools by name, in lower case, and arguments by name.
+
+    `change` a file; `look_in` a folder, so that a path of theirs may be one; `run` a command in a shell.
+    `plan`: for each tool that keeps the session's task list, what a call makes of the list, given its
+    arguments and whether all calls before it are known. `paths` and `commands` name the arguments that
+    hold one; `patched` finds the paths in a call's text that stand in no argument.
+    """
+
+    change: frozenset[str] = frozenset()
+    look_in: frozenset[str] = frozenset()
+    run: frozenset[str] = frozenset()
+    plan: Mapping[str, Planner] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    patched: tuple[Callable[[str], list[str]], ...] = ()
+
+
+def united(several: Iterable[Tools]) -> Tools:
+    """What is known of the tools of all agents: an entry does not say whose call it is."""
+    known = list(several)
+    return Tools(
+        frozenset().union(*(each.change for each in known)),
+        frozenset().union(*(each.look_in for each in known)),
+        frozenset().union(*(each.run for each in known)),
+        {name: planner for each in known for name, planner in each.plan.items()},
+        _once([*(name for each in known for name in each.paths), *_PATHS]),
+        _once([*(name for each in known for name in each.commands), *_COMMANDS]),
+        tuple(patched for each in known for patched in each.patched),
+    )
+
+
+def whole_list(items: Any, what: str) -> Tasks:
+    """A task list that a call gives whole; `what` is the field that says what is to be done."""
+    tasks = [dict_of(each) for each in list_of(items)]
+    return {
+        f"item {n}": (text_of(each.get(what)), text_of(each.get("status"))) for n, each in enumerate(tasks)
+    }
+
+
+def _once(names: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

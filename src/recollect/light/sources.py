@@ -1,0 +1,25 @@
+"""What a source is, in numbers and texts that a hook can afford.
+
+Nothing heavy is imported: a hook has milliseconds. The numbers below are written into
+stores and journals; `records.Role` and `records.Framing` give them their names.
+"""
+
+from __future__ import annotations
+
+MAIN, SUBAGENT, SIDECAR, SPILL = 1, 2, 3, 4
+LINES, DOCUMENT = 1, 2
+OURS = "recollect"  # what sessions say of themselves that an export of ours wrote
+
+Place = tuple[int, int, str, str]  # role, framing, session, parent session
+
+UUID_CHARS = 36
+_HEX = frozenset("0123456789abcdefABCDEF")
+_DASHES = (8, 13, 18, 23)
+
+
+def is_uuid(value: str) -> bool:
+    """Whether a text has the form of a UUID. By hand: a hook has no time to import `re`."""
+    if len(value) != UUID_CHARS or any(value[at] != "-" for at in _DASHES):
+        return False
+    digits = value.replace("-", "")
+    return len(digits) == UUID_CHARS - len(_DASHES) and _HEX.issuperset(digits)
