@@ -182,7 +182,7 @@ class _Past:
         return [int(each) for each in rows]
 
 
-_NOT_SAID = int(Flag.META | Flag.COPY | Flag.INJECTED)
+_NOT_SAID = int(Flag.META | Flag.COPY | Flag.INJECTED | Flag.REPLACED)
 
 
 # -- blame -----------------------------------------------------------------------------------

@@ -187,4 +187,4 @@ def _ending(said: Array, kinds: Array, flags: Array) -> str:
     return UNANSWERED if kinds[last] == Kind.PROMPT else ""
 
 
-_NOT_SAID = int(Flag.SIDECHAIN | Flag.META | Flag.COPY | Flag.INJECTED)
+_NOT_SAID = int(Flag.SIDECHAIN | Flag.META | Flag.COPY | Flag.INJECTED | Flag.REPLACED)

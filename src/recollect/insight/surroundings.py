@@ -15,7 +15,7 @@ from recollect.store.contract import Array, View
 from recollect.values.records import Flag, Kind
 from recollect.values.stored import Session, StoredEntry
 
-HIDDEN = int(Flag.COPY | Flag.INJECTED)  # what a model has no use for, or has already
+HIDDEN = int(Flag.COPY | Flag.INJECTED | Flag.REPLACED)  # what a model has no use for, or has already
 
 NEAR_ENTRIES = 3  # hits this close in a session are one block
 OUTCOME_ENTRIES = 60  # what a turn came to belongs to a hit if it is said within so many
@@ -23,7 +23,7 @@ MORE_HITS = 0.2  # of its score, what another hit adds to a block
 
 
 def around(
-    view: View, point: StoredEntry, before: int, after: int, *, hidden: int = int(Flag.COPY)
+    view: View, point: StoredEntry, before: int, after: int, *, hidden: int = int(Flag.COPY | Flag.REPLACED)
 ) -> list[StoredEntry]:
     """An entry between those that come before and after it in its session, bookkeeping left out."""
     columns = view.entry_columns("session", "kind", "flags")

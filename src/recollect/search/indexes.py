@@ -88,7 +88,7 @@ class Indexes:
                 text = self._text_index(info)
                 text.reload()
                 before = text.rows
-                if before < info.entries:
+                if not text.is_current(view):
                     until = min(deadline, time.monotonic() + ROUND_SECONDS)
                     text.catch_up(view, deadline=until, progress=_named(progress, "text"))
             if text.rows >= info.entries or text.rows == before or time.monotonic() >= deadline:

@@ -141,6 +141,10 @@ class View(Protocol):
         """
         ...
 
+    def replaced(self) -> Array:
+        """The rows of entries that were replaced, in the order in which they were."""
+        ...
+
 
 class Writer(Protocol):
     """Changes to a store, held back until `commit`."""
@@ -169,6 +173,11 @@ class Writer(Protocol):
         `restart`: the file is another than it was; these lines begin a new version of
         it, and lines that the old one had too are stored once. A line the store has from
         another source is linked, not stored again.
+
+        An entry is *replaced* (its flag says so, and no session shows it any more) by a line that
+        `replaces` its line's uuid in the same session, and stands where it stood; by one that `rewinds`
+        to its line or to one shown before it; and, in a document, by a new version that shows something
+        and does not have it: then what the new version has stands, in its order, where the old one stood.
         """
         ...
 

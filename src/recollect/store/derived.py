@@ -91,6 +91,10 @@ def parts(column: str, kind: str) -> dict[str, str]:
     return {column: kind}
 
 
+# Not worked out again but noted as it happens, because a whole column of flags is dear to look through.
+REPLACED = DerivedTable("replaced", 1, (("entry", "<u8"),))
+
+
 def no_rows(table: DerivedTable) -> dict[str, Column]:
     """What reads of a table that is absent."""
     return {name: [] if kind in (NAME, TEXT) else np.zeros(0, kind) for name, kind in table.columns}

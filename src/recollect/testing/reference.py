@@ -19,7 +19,18 @@ from recollect.store.hdf5.pack import TOKENS, Counted
 from recollect.store.hdf5.write import merge_facts
 from recollect.values.errors import NotFound
 from recollect.values.ids import line_key, name_key
-from recollect.values.records import Cursor, Line, LineFlag, Relation, Segment, SessionFacts, SourceFile
+from recollect.values.records import (
+    Cursor,
+    Flag,
+    Framing,
+    Line,
+    LineFlag,
+    Parsed,
+    Relation,
+    Segment,
+    SessionFacts,
+    SourceFile,
+)
 from recollect.values.stored import Session, Source, StoredEntry, StoredLine, StoreInfo, Taken, VectorModel
 
 
@@ -56,6 +67,7 @@ class _State:
     sources: list[_Source] = field(default_factory=list)
     usage: dict[str, Counted] = field(default_factory=dict)
     vectors: dict[VectorModel, list[tuple[int, Array]]] = field(default_factory=dict)
+    replaced: list[int] = field(default_factory=list)
     derived: dict[DerivedTable, tuple[list[tuple[Any, ...]], int]] = field(default_factory=dict)
     folded: int = 0
     generation: int = 1
@@ -217,6 +229,9 @@ class ReferenceView:
         keys = np.array([key for key, _ in rows], np.uint64)
         return keys, np.array([vector for _, vector in rows], np.float16).reshape(len(rows), model.dims)
 
+    def replaced(self) -> Array:
+        return np.array(self._state.replaced, np.int64)
+
     def derived_tables(self) -> list[DerivedTable]:
         found = [
             replace(table, rows=len(rows), built_to=built_to)
@@ -297,7 +312,9 @@ class ReferenceWriter(ReferenceView):
         restart: bool = False,
     ) -> Taken:
         number, session = self._session(host, facts)
+        versions = [s for s in self._state.sources if (s.host, s.file.path) == (host, file.path)]
         source = self._held(file, host, number, restart)
+        again = restart and file.framing == Framing.DOCUMENT and bool(versions)
         if source.cursor.waiting:
             source.lines.pop()
         if not source.lines:
@@ -308,6 +325,7 @@ class ReferenceWriter(ReferenceView):
         known = []
         for line in lines:
             equal = [n for n, held in stored if n not in own and _equal(held.line, line)]
+            equal = [n for n in equal if not (again and self._gone(self._state.lines[n].entries))]
             row = next((n for n in equal if n >= source.expected), equal[0] if equal else -1)
             source.expected = row + 1 if row >= 0 else source.expected
             known.append(row >= 0)
@@ -315,9 +333,61 @@ class ReferenceWriter(ReferenceView):
                 row = self._add(line, number, session)
             own.add(row)
             source.lines.append(row)
-            session.shows += [n for n in self._state.lines[row].entries if n not in session.shows]
+            shown = [n for n in self._state.lines[row].entries if n not in session.shows]
+            session.shows += [n for n in shown if not self._gone([n])]
+        if again:
+            self._replace_version(versions, source, session)
+        for row, old, line in zip(source.lines[len(source.lines) - len(lines) :], known, lines, strict=True):
+            if not old and line.parsed is not None:
+                self._replace(row, line.parsed, session)
         source.cursor, source.parser = cursor, parser
         return Taken(known, len(self._state.entries) - before)
+
+    def _gone(self, rows: Sequence[int]) -> bool:
+        return any(row in self._state.replaced for row in rows)
+
+    def _replace(self, line: int, parsed: Parsed, session: _Session) -> None:
+        own = self._state.lines[line].entries
+        for uuid in parsed.replaces:
+            restated = self._shown_before(line, uuid, session)
+            if restated:
+                at = session.shows.index(restated[0])
+                session.shows = [n for n in session.shows if n not in own]
+                session.shows[at:at] = own
+                self._drop(restated, session)
+        back = self._shown_before(line, parsed.rewinds, session)
+        if back:
+            start, stop = session.shows.index(back[0]), session.shows.index(own[0])
+            self._drop(session.shows[start:stop], session)
+
+    def _shown_before(self, line: int, uuid: str, session: _Session) -> list[int]:
+        parsed = [(held.line.parsed, held.entries) for held in self._state.lines[:line]]
+        rows = [n for each, entries in parsed if uuid and each and each.uuid == uuid for n in entries]
+        return [n for n in rows if n in session.shows]
+
+    def _replace_version(self, versions: Sequence[_Source], source: _Source, session: _Session) -> None:
+        new = [n for line in source.lines for n in self._state.lines[line].entries]
+        for older in reversed(versions):
+            old = [n for line in older.lines for n in self._state.lines[line].entries]
+            if not new or not old:
+                continue
+            at = next((i for i, n in enumerate(session.shows) if n in (*old, *new)), len(session.shows))
+            before, behind = (
+                [n for n in part if n not in (*old, *new)]
+                for part in (session.shows[:at], session.shows[at:])
+            )
+            gone = [n for n in old if n not in new]
+            self._drop(gone, self._state.sessions[older.session])
+            session.shows = [*before, *(n for n in new if not self._gone([n])), *behind]
+            return
+
+    def _drop(self, rows: Sequence[int], session: _Session) -> None:
+        for row in sorted(rows):
+            held = self._state.entries[row]
+            flagged = replace(held.entry, flags=held.entry.flags | Flag.REPLACED)
+            self._state.entries[row] = replace(held, entry=flagged)
+        self._state.replaced += [row for row in sorted(rows) if row not in self._state.replaced]
+        session.shows = [n for n in session.shows if n not in rows]
 
     def _add(self, line: Line, number: int, session: _Session) -> int:
         row = len(self._state.lines)
@@ -339,8 +409,7 @@ class ReferenceWriter(ReferenceView):
                     session_row=number,
                 )
             )
-        usage = line.parsed.usage
-        if usage is not None:
+        for usage in line.parsed.usages:
             counted = Counted.of(usage, row, number)
             self._state.usage[usage.key] = counted.against(self._state.usage.get(usage.key))
         return row

@@ -10,6 +10,7 @@ import pytest
 
 from recollect.store.contract import Array, Store, View, Writer, carry_vectors
 from recollect.testing.derived import DerivedContract
+from recollect.testing.replacing import ReplacingContract
 from recollect.values.errors import NotFound
 from recollect.values.ids import entry_id
 from recollect.values.records import (
@@ -38,7 +39,11 @@ def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = 
 
     data = json.dumps({"uuid": uuid, "text": text}, ensure_ascii=False, separators=(",", ":"))
     entry = Entry(kind, text, time_ms=1_700_000_000_000, tool="Bash", call="toolu_1", model="m-1")
-    return Line(data.encode("utf-8", "surrogatepass"), 0, Parsed("user", (entry,), uuid=uuid, usage=usage))
+    return Line(
+        data.encode("utf-8", "surrogatepass"),
+        0,
+        Parsed("user", (entry,), uuid=uuid, usages=(usage,) if usage else ()),
+    )
 
 
 def source(name: str = "a.jsonl", role: Role = Role.MAIN) -> SourceFile:
@@ -82,7 +87,7 @@ def listed(keys: Array, found: Array) -> list[tuple[int, list[float]]]:
     return list(zip(keys.tolist(), found.tolist(), strict=True))
 
 
-class StoreContract(DerivedContract):
+class StoreContract(DerivedContract, ReplacingContract):
     """Subclasses give `store`, `reopen`, which makes another handle on it, and `empty`, another store."""
 
     @pytest.fixture

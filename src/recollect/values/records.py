@@ -42,6 +42,7 @@ class Flag(enum.IntEnum):
     INJECTED = 16  # put there by Recollect itself: not indexed again
     BOUNDARY = 32  # the model's context restarts here (compaction)
     SPILLED = 64  # only a preview; the whole is in a file of its own (role SPILL)
+    REPLACED = 128  # a later record took its place, or took it back: kept, neither shown nor found
 
 
 class Relation(enum.IntEnum):
@@ -131,7 +132,10 @@ class Parsed:
 
     `type` names the record as the agent does, most general part first
     ("user", "system/compact_boundary", "response_item/function_call").
-    `uuid` and `parent` are the record's own link fields, "" where it has none.
+    `uuid` and `parent` are the record's own link fields, "" where it has none. `replaces` are the
+    uuids of earlier records of the session whose place this one takes, its own among them where it
+    states again what it stated before; with `rewinds`, everything shown from that record on is taken
+    back. A record that does either has an entry itself.
     """
 
     type: str
@@ -139,7 +143,14 @@ class Parsed:
     known: bool = True
     uuid: str = ""
     parent: str = ""
-    usage: Usage | None = None
+    usages: tuple[Usage, ...] = ()
+    replaces: tuple[str, ...] = ()
+    rewinds: str = ""
+
+    @property
+    def usage(self) -> Usage | None:
+        """The first response it speaks of, mostly the only one."""
+        return self.usages[0] if self.usages else None
 
 
 @dataclass(slots=True)

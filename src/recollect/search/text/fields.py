@@ -46,7 +46,7 @@ class Identifiers:
 
 def is_indexed(entry: Entry) -> bool:
     """Whether an entry is searched: repetitions, and what Recollect itself put there, are not."""
-    return not entry.flags & (Flag.COPY | Flag.INJECTED)
+    return not entry.flags & (Flag.COPY | Flag.INJECTED | Flag.REPLACED)
 
 
 def body_of(entry: Entry) -> str:

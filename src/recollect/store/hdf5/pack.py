@@ -60,6 +60,14 @@ class Counted(NamedTuple):
         return held if held.tokens >= self.tokens else self._replace(owner=held.owner)
 
 
+class Replacing(NamedTuple):
+    """A line that takes the place of those of these keys, or takes back all from one of a key on; 0: none."""
+
+    line: int
+    keys: tuple[int, ...]
+    rewinds: int
+
+
 TOKENS = ("output", "input", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 
 
@@ -73,6 +81,7 @@ class Pack:
         self.line_count = 0
         self.entry_count = 0
         self.usage: dict[int, Counted] = {}  # the largest record of each response
+        self.replacing: list[Replacing] = []
         self._open = bytearray()
         self._end = 0
         self._lines: list[tuple[int, ...]] = []
@@ -107,8 +116,11 @@ class Pack:
             for entry in parsed.entries:
                 place = self._add_entry(entry, owner, data, place)
             self.entry_count += len(parsed.entries)
-            if parsed.usage is not None:
-                self._add_usage(parsed.usage, owner)
+            for usage in parsed.usages:
+                self._add_usage(usage, owner)
+            if parsed.replaces or parsed.rewinds:
+                keys = tuple(map(self._key, parsed.replaces))
+                self.replacing.append(Replacing(self.line_count, keys, self._key(parsed.rewinds)))
             self._lines.append(
                 (
                     self._end,
@@ -211,6 +223,7 @@ class Parcel:
     lines: dict[str, Array]
     entries: dict[str, Array]
     usage: dict[int, Counted]
+    replacing: list[Replacing]
 
 
 @dataclass(slots=True)
@@ -278,4 +291,5 @@ class ParcelWriter:
             pack.line_columns(),
             pack.entry_columns(),
             pack.usage,
+            pack.replacing,
         )

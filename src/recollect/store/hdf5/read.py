@@ -18,7 +18,7 @@ import h5py
 import numpy as np
 
 from recollect.store.contract import Array, UsageColumns
-from recollect.store.derived import Column, DerivedTable, no_rows
+from recollect.store.derived import REPLACED, Column, DerivedTable, no_rows
 from recollect.store.hdf5.derived import DerivedRows, find_derived
 from recollect.store.hdf5.forms import TextForm, text_of
 from recollect.store.hdf5.frames import Damaged
@@ -31,6 +31,7 @@ from recollect.values.ids import line_key, name_key, short_id
 from recollect.values.records import (
     Cursor,
     Entry,
+    Flag,
     Framing,
     Kind,
     LineFlag,
@@ -284,6 +285,12 @@ class Hdf5View:
             return held.read(start, held.table.rows if stop is None else stop)
         except Damaged as error:
             raise DerivedDamaged(table.name, str(error)) from error
+
+    def replaced(self) -> Array:
+        try:
+            return np.asarray(self.derived(REPLACED)["entry"], np.int64)
+        except DerivedDamaged:
+            return np.flatnonzero(self.table("entries").read("flags") & Flag.REPLACED)
 
     @cached_property
     def derived_groups(self) -> dict[DerivedTable, DerivedRows]:
