@@ -1,6 +1,7 @@
 # What a person types after cloning: `make start` to use it, `make test` to check it.
+# `make test PYTHON=python3.12` keeps an environment of its own beside `.venv`.
 PYTHON ?= python3
-VENV := .venv
+VENV := .venv$(addprefix -,$(filter-out python3,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
 
 # The real clients that `make test-agents` runs, and where they lie; RECOLLECT_AGENTS names other ones.
@@ -8,31 +9,41 @@ CLAUDE_CODE := 2.1.197
 CODEX := 0.166.0
 AGENTS := $(VENV)/agents
 
-.PHONY: start test test-full test-agents agents lint bench clean
+CHECKED := src tests benchmarks training tools
+
+# A worker for each core; who has nothing left to do takes over what waits for another.
+CORES := -n auto --dist worksteal
+
+# An environment that was begun and failed is begun again.
+.DELETE_ON_ERROR:
+.PHONY: start test test-full test-agents agents wheel-check lint bench clean
 
 start: $(VENV)/installed
 	@$(BIN)/recollect start
 	@echo 'recollect is $(BIN)/recollect'
 
 test: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not full and not agents"
+	$(BIN)/python -m pytest $(CORES) -m "not full and not agents and not wheel"
 
 test-full: $(VENV)/tested lint
-	$(BIN)/python -m pytest -m "not agents"
+	$(BIN)/python -m pytest $(CORES) -m "not agents and not wheel" --hypothesis-profile=full
 
 ifdef RECOLLECT_AGENTS
 agents:
 else
 agents: $(AGENTS)/claude-code-$(CLAUDE_CODE)-codex-$(CODEX)
-export RECOLLECT_AGENTS := $(CURDIR)/$(AGENTS)
+export RECOLLECT_AGENTS := $(abspath $(AGENTS))
 endif
 
 test-agents: $(VENV)/tested agents
 	$(BIN)/python -m pytest -m agents tests/clients
 
+wheel-check: $(VENV)/tested
+	$(BIN)/python -m pytest -m wheel tests/test_wheel.py
+
 lint: $(VENV)/tested
-	$(BIN)/ruff check src tests benchmarks training
-	$(BIN)/ruff format --check src tests benchmarks training
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
 
 bench: $(VENV)/benched
@@ -45,19 +56,19 @@ bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.redact
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@tools/venv $(PYTHON) $(VENV)
 
 $(VENV)/installed: $(BIN)/python pyproject.toml requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock -e .
-	$(BIN)/python -m compileall -q src
+	@$(BIN)/python tools/install.py
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/tested: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock -e '.[test]'
+	@$(BIN)/python tools/install.py test
 	@touch $@
 
 $(VENV)/benched: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@$(BIN)/python tools/install.py bench
 	@touch $@
 
 # No install scripts: the tests run the native binaries as the packages carry them. npm takes a package

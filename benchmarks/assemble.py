@@ -134,7 +134,7 @@ def estimate(lab: Lab) -> Iterator[Row]:
     stocked = lab.stocked
     with _memory(stocked.store, stocked.home / "cache" / "recollect") as memory, memory.view() as view:
         given, told = _given_out(view), _counted(view)
-        agents = [session.facts.agent for session in view.session_rows()]
+        agents = [session.facts.agent for session in view.sessions()]
     for agent in ("claude", "codex"):
         rows = [
             row
@@ -237,7 +237,7 @@ def _counted(view: View) -> dict[int, int]:
 
     told, thinking = Counter[int](), set()
     sessions = view.session_rows()
-    for each in view.entry_range(0, view.info().entries):
+    for each in view.entry_range(0, view.info().rows_end):
         entry, row = each.entry, each.session_row
         if entry.kind in (Kind.ANSWER, Kind.CALL) and not entry.flags & HIDDEN:
             told[row] += weight(entry.kind, entry.tool, entry.text)

@@ -172,7 +172,7 @@ def started(line: str, payload: bytes, environ: dict[str, str]) -> subprocess.Po
 def holding(path: Path, lock: str, environ: dict[str, str]) -> Iterator[None]:
     """Another process holds a lock all the while."""
     script = (
-        "import os, sys; from recollect.store import locks\n"
+        "import os, sys; from recollect.light import locks\n"
         "fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)\n"
         "assert locks.acquire(fd, getattr(locks, sys.argv[2]), timeout=10)\n"
         "print('held', flush=True); sys.stdin.read()"

@@ -169,7 +169,7 @@ def entries(view: Any) -> Iterator[Any]:
     """Every entry that is searched, in the order of rows."""
     from recollect.search.text.fields import is_indexed
 
-    stored = view.entry_range(0, view.info().entries)
+    stored = view.entry_range(0, view.info().rows_end)
     return (each.entry for each in stored if each.entry.text and is_indexed(each.entry))
 
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.support.examples import PROFILES
 from tests.support.memories import scratch
 
 # No test holds a time limit: the machines are shared.
-settings.register_profile("shared", deadline=None)
-settings.load_profile("shared")
+for _name, _examples in PROFILES.items():
+    settings.register_profile(_name, deadline=None, max_examples=_examples)
+settings.load_profile("quick")  # `--hypothesis-profile` is heard after this
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.intake.test_ingest import adds_up
+from tests.support.logs import adds_up
 from tests.support.memories import content, open_memory, scratch, sources_of
 
 from recollect.memory import Memory

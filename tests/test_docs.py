@@ -20,7 +20,8 @@ from recollect.config import Config
 from recollect.values import errors
 
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "decisions").glob("*.md"))]
+AROUND = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+PAGES = [*AROUND, *sorted(DOCS.glob("*.md")), *sorted((DOCS / "decisions").glob("*.md"))]
 ERRORS = {
     name: value
     for name, value in vars(errors).items()
@@ -68,10 +69,20 @@ def test_every_command_and_option_is_in_the_reference(name: str) -> None:
                 assert option in section[1] or option in shared, option
 
 
-def test_the_readme_leads_to_the_pages() -> None:
-    text = (ROOT / "README.md").read_text("utf-8")
-    for name in ("cli", "config", "format", "json"):
-        assert f"docs/{name}.md" in text
+def test_the_readme_leads_to_every_page() -> None:
+    reached, ahead = set(), [ROOT / "README.md"]
+    while ahead:
+        path = ahead.pop()
+        if path not in reached:
+            reached.add(path)
+            ahead += linked_pages(path)
+    assert set(PAGES) - reached == set()
+
+
+def test_the_index_names_every_page_of_its_folder() -> None:
+    assert {path for path in linked_pages(DOCS / "README.md") if path.parent == DOCS} == (
+        set(DOCS.glob("*.md")) - {DOCS / "README.md"}
+    )
 
 
 def test_the_reference_is_what_the_parser_says() -> None:
@@ -117,15 +128,31 @@ def test_every_agent_is_documented(agent: Agent) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8")):
-        if "://" in target:
-            continue
-        file, _, anchor = target.partition("#")
-        linked = (path.parent / file).resolve() if file else path
-        assert linked.exists(), target
+    for linked, anchor in links(path):
+        assert linked.exists(), linked
         if anchor and linked.suffix == ".md":
             heads = re.findall(r"^#+ (.+)$", linked.read_text("utf-8"), re.MULTILINE)
-            assert anchor in map(anchor_of, heads), target
+            assert anchor in map(anchor_of, heads), anchor
+
+
+def links(path: Path) -> list[tuple[Path, str]]:
+    """Where the links of a page within this repository lead: a file or folder, and an anchor or ""."""
+    found = [
+        target.partition("#")[::2]
+        for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8"))
+        if "://" not in target
+    ]
+    return [((path.parent / file).resolve() if file else path, anchor) for file, anchor in found]
+
+
+def linked_pages(path: Path) -> list[Path]:
+    """The pages a page links to; a link to a folder leads to all in it, which sites show as a list."""
+    return [
+        page
+        for linked, _ in links(path)
+        for page in (linked.glob("*.md") if linked.is_dir() else [linked])
+        if page.suffix == ".md" and page.exists()
+    ]
 
 
 def anchor_of(head: str) -> str:

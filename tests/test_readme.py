@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from pathlib import Path
 
 import pytest
 from tests.support import ROOT
+from tests.support.readme import README, ageless, shown_commands, shown_python
 
 from recollect.cli import main
-
-README = (ROOT / "README.md").read_text("utf-8")
 
 
 @pytest.fixture
@@ -23,31 +20,31 @@ def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_commands_shown_give_the_output_shown(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    block = README[README.index("    $ .venv") : README.index("## Inside your agents")]
-    steps = re.findall(r"^    \$ \.venv/bin/recollect (.*)\n((?:(?!    \$).*\n)*)", block, re.MULTILINE)
-    assert len(steps) == 6
-    for command, shown in steps:
-        assert main(shlex.split(command)) == 0
-        printed = [_ageless(line) for line in capsys.readouterr().out.splitlines()]
-        for line in shown.splitlines():
-            if line.strip():
-                assert _ageless(line.removeprefix("    ")) in printed, command
+    assert len(shown_commands()) == 6
+    for words, shown in shown_commands():
+        assert main(words) == 0
+        printed = [ageless(line) for line in capsys.readouterr().out.splitlines()]
+        for line in shown:
+            assert ageless(line) in printed, words
 
 
-def test_the_python_shown_runs(
-    sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_python_shown_runs_on_the_sample_that_the_commands_made(
+    sample: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_STORE", str(sample / "own.h5"))
-    monkeypatch.setenv("HOME", str(sample))
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sample / "claude-home"))
-    monkeypatch.setenv("CODEX_HOME", str(sample / "codex-home"))
-    target = sample / "claude-home" / "projects" / "-home-ada-harbor"
-    target.mkdir(parents=True)
-    for log in (ROOT / "src/recollect/sample/claude").iterdir():
-        (target / log.name).write_bytes(log.read_bytes())
-    code = README.split("```python\n", 1)[1].split("```", 1)[0]
-    exec(compile(code, "README.md", "exec"), {})
+    (ingest, _), *_ = shown_commands()
+    assert main(ingest) == 0
+    capsys.readouterr()
+    exec(compile(shown_python(), "README.md", "exec"), {})
     assert "Users are logged out after an hour" in capsys.readouterr().out
+
+
+def test_the_first_screen_is_a_sentence_an_install_line_three_commands_and_five_lines_of_python() -> None:
+    first = README.partition("## ")[0]
+    assert first.index("**Every conversation") < first.index("    make start\n") < first.index("    $ ")
+    assert first.index("    $ ") < first.index("```python") < first.index("    uv tool install")
+    assert len([words for words, shown in shown_commands() if shown and words[2] in first]) >= 3
+    assert len([line for line in shown_python().splitlines() if line]) <= 5
+    assert len(first.splitlines()) <= 45
 
 
 def test_start_without_logs_shows_the_sample_in_a_store_of_its_own(
@@ -60,7 +57,3 @@ def test_start_without_logs_shows_the_sample_in_a_store_of_its_own(
     assert "no agent logs on this machine yet" in told.err
     assert "sessions  2" in told.out
     assert (sample / "sample.h5").exists()
-
-
-def _ageless(line: str) -> str:
-    return re.sub(r"\b\d+ (?:mo|y|d|h|min)\b", "AGE", line.rstrip())

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from recollect.store.registry import Location, location
 from recollect.values.errors import UsageError
 
 
@@ -20,12 +21,12 @@ from recollect.values.errors import UsageError
 class Config:
     """What a person set, with defaults filled in.
 
-    `cache`: where indexes are kept. `embedder`: which one makes vectors; `embedders`: settings
-    of each by name; `models`: where models that were built are kept. `prices`: model name to
-    dollars per million tokens.
+    `store`: a file, or the URL of a store elsewhere. `cache`: where indexes are kept.
+    `embedder`: which one makes vectors; `embedders`: settings of each by name; `models`: where
+    models that were built are kept. `prices`: model name to dollars per million tokens.
     """
 
-    store: Path
+    store: Location
     host: str
     cache: Path = field(default_factory=lambda: _default_cache())
     embedder: str = "static"
@@ -34,11 +35,21 @@ class Config:
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
+    def path(self) -> Path | None:
+        """The file the store is in; None for one elsewhere."""
+        return self.store if isinstance(self.store, Path) else None
+
+    @property
+    def url(self) -> str:
+        """What names the store from whatever folder."""
+        return self.store if isinstance(self.store, str) else str(self.store.absolute())
+
+    @property
     def state(self) -> Path:
         """Where the hooks of this store keep what they need from one event to the next."""
         import hashlib
 
-        name = hashlib.blake2b(os.fsencode(self.store.absolute()), digest_size=8).hexdigest()
+        name = hashlib.blake2b(os.fsencode(self.url), digest_size=8).hexdigest()
         return self.cache.absolute() / "hooks" / name
 
 
@@ -57,7 +68,7 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
     chosen = store or environ.get("RECOLLECT_STORE") or values.get("store")
     cache = environ.get("RECOLLECT_CACHE") or values.get("cache")
     return Config(
-        store=Path(chosen).expanduser() if chosen else _default_store(),
+        store=location(chosen) if chosen else _default_store(),
         host=str(values.get("host") or host_name()),
         cache=Path(cache).expanduser() if cache else _default_cache(),
         embedder=str(environ.get("RECOLLECT_EMBEDDER") or values.get("embedder") or "static"),

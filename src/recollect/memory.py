@@ -19,19 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
-from recollect.light.journal import journal_path
-from recollect.store.contract import View
-from recollect.store.hdf5.engine import Hdf5Store
-from recollect.values.errors import (
-    NotFound,
-    RecollectError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreWriteFailed,
-    UsageError,
-)
+from recollect.store.registry import has_store, location, open_store
+from recollect.values.errors import NotFound, RecollectError, StoreBusy, StoreWriteFailed, UsageError
 from recollect.values.records import Role
-from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, source_bytes
+from recollect.values.stored import Finding, Footprint, Session, Source, StoredEntry, StoreInfo, source_bytes
 
 if TYPE_CHECKING:
     import datetime
@@ -49,7 +40,7 @@ if TYPE_CHECKING:
     from recollect.search.indexes import Indexes
     from recollect.search.indexes import Progress as IndexProgress
     from recollect.search.run import Fresh, Results
-    from recollect.store.hdf5.check import Finding
+    from recollect.store.contract import Store, View
     from recollect.values.conversation import Conversation
     from recollect.values.records import Segment
 
@@ -60,21 +51,24 @@ if TYPE_CHECKING:
 class Memory:
     """A person's memory of what their agents said and did."""
 
-    def __init__(self, store: Hdf5Store, config: Config) -> None:
+    def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self._indexes: Indexes | None = None
         self.config = config
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str] | None = None, *, create: bool = True, config: Config | None = None
+        cls, store: str | os.PathLike[str] | None = None, *, create: bool = True, config: Config | None = None
     ) -> Memory:
-        """The memory at `path`, by default the person's own; a missing one is made unless `create=False`."""
-        config = config or load_config(os.fspath(path) if path is not None else None)
-        target = Path(path) if path is not None else config.store
-        # A hook may have appended before there ever was a store.
-        create = create or journal_path(target).exists()
-        return cls(Hdf5Store.open(target, create=create), config)
+        """The memory at a path or URL, by default the person's own; a missing one is made if `create`."""
+        config = config or load_config(os.fspath(store) if store is not None else None)
+        at = location(store) if store is not None else config.store
+        return cls(open_store(at, create=create), config)
+
+    @staticmethod
+    def exists(config: Config) -> bool:
+        """Whether there is a store, or something that hooks appended before there was one."""
+        return has_store(config.store)
 
     def __enter__(self) -> Memory:
         return self
@@ -86,8 +80,9 @@ class Memory:
         self._store.close()
 
     @property
-    def path(self) -> Path:
-        return self._store.path
+    def name(self) -> str:
+        """What people know the store by: its path or URL."""
+        return self._store.name
 
     # -- in --------------------------------------------------------------------------------
 
@@ -156,13 +151,21 @@ class Memory:
         from recollect.intake.ingest import Ingest
 
         with self._store.rehearsal() as writer:
-            folded = writer.info().folded  # a checkpoint may have come between; what it took is there
+            folded = writer.view().info().folded  # a checkpoint may have come between; what it took is there
             Ingest(writer, self.config.host).fold((n, segment) for n, segment in pending if n > folded)
             yield writer.view()
 
     def info(self) -> StoreInfo:
         with self.view() as view:
             return view.info()
+
+    def footprint(self) -> Footprint:
+        """What the store takes, and when it was last written."""
+        return self._store.footprint()
+
+    def waiting(self) -> int:
+        """How many appends are not folded into the store yet."""
+        return len(self._store.pending(patient=False))
 
     def sessions(self) -> list[Session]:
         """Every session, the most recently active last."""
@@ -470,96 +473,70 @@ class Memory:
 
     def _fold_if_free(self) -> int:
         """Bring what hooks appended into the store, unless someone is writing; returns what still waits."""
-        if not journal_path(self.path).exists():
+        if not self._store.has_journal():
             return 0
         with contextlib.suppress(StoreBusy, StoreWriteFailed):
             self.checkpoint(timeout=0.0)
-        return len(self._store.pending(patient=False))
+        return self.waiting()
 
     # -- care ------------------------------------------------------------------------------
 
     def check(self) -> list[Finding]:
-        """Verify everything; an empty list means that all is well. Reads only.
-
-        Done in a child process: a damaged file can crash the HDF5 library itself.
-        """
-        import json
-        import subprocess
-        import sys
-
-        from recollect.store.hdf5.check import Finding
-
-        command = [sys.executable, "-P", "-m", "recollect.store.hdf5.check", str(self.path)]
-        environment = dict(os.environ, PYTHONPATH=_package_path())
-        child = subprocess.run(command, capture_output=True, env=environment, check=False)
-        if child.returncode:
-            return [Finding("error", f"reading it crashed the HDF5 library (exit {child.returncode})")]
-        return [Finding(**finding) for finding in json.loads(child.stdout)]
+        """Verify everything; an empty list means that all is well. Reads only."""
+        return self._store.check()
 
     def repair(self) -> RepairReport:
-        """Build a new store from every line that can still be read; the old file is kept beside it."""
-        import time
-
+        """Build a new store from every line that can still be read; the old one is kept beside it."""
         from recollect.intake.reparse import reparse
 
-        stem, number = f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}", 0
-        while (aside := self.path.with_name(f"{stem}-{number}" if number else stem)).exists():
-            number += 1
-        try:
-            os.link(self.path, aside)  # the replaced file keeps this name
-        except OSError as error:
-            raise StoreWriteFailed(aside, error) from error
-        try:
-            with self._store.replacement() as (old, new):
-                readable = old.salvageable()
-                with new.writer() as writer:
-                    report = reparse(readable, writer)
-                _verified(new)
-        except BaseException:
-            if os.path.samefile(aside, self.path):  # else it is the only name the old file has
-                aside.unlink()
-            raise
-        return RepairReport(report.lines, readable.lost_lines, readable.lost, aside)
+        with self._store.salvage() as (old, new), new.writer() as writer:
+            report = reparse(old, writer)
+        return RepairReport(report.lines, old.lost_lines, old.lost, old.moved_to)
 
     def compact(self) -> CompactReport:
         """Rewrite the store without what nothing refers to, packed more densely."""
-        from recollect.store.hdf5.rewrite import copy_store
-
         self.checkpoint()
-        before = self.path.stat().st_size
-        with self._store.replacement() as (old, new):
-            with new.writer() as writer:
-                copy_store(old, writer, writer.commit)
-                writer.commit()
-            _verified(new)
-        return CompactReport(before, self.path.stat().st_size)
+        before = self.footprint().bytes
+        self._store.compact()
+        return CompactReport(before, self.footprint().bytes)
 
     def reparse(self, progress: Progress | None = None) -> ReparseReport:
         """Derive all entries again from the stored lines, with today's adapters."""
         from recollect.intake.reparse import reparse
 
         self.checkpoint()
-        with self._store.replacement() as (old, new):
-            with new.writer() as writer:
-                report = reparse(old, writer, progress)
+        with self._store.replacement() as (old, new), new.writer() as writer:
+            report = reparse(old, writer, progress)
             report.entries_before = old.info().entries
-            _verified(new)
         return report
 
     def snapshot(self, target: str | os.PathLike[str]) -> int:
-        """Write a consistent copy, the journal folded in, to a new file; returns its size."""
-        path = Path(target)
-        if path.exists():
-            raise UsageError(f"{path}: exists already", hint="name a new file")
+        """Write a consistent copy, the journal folded in, to a new store; returns its size."""
+        at = location(target)
+        if has_store(at):
+            raise UsageError(f"{at}: exists already", hint="name a new file")
         pending = self._store.pending()
-        self._store.copy_to(path)
-        if pending:
-            from recollect.intake.ingest import Ingest
+        copied = self._store.copy_to(str(at))
+        with contextlib.closing(open_store(at, create=not copied)) as copy:
+            if not copied:
+                self._derive_into(copy)
+            if pending:
+                self._fold_into(copy, pending)
+            return copy.footprint().bytes
 
-            with Hdf5Store.open(path) as copy, copy.writer() as writer:
-                Ingest(writer, self.config.host).fold(pending)
-                writer.commit()
-        return path.stat().st_size
+    def _derive_into(self, target: Store) -> None:
+        """Fill an empty store of whatever engine, line by line."""
+        from recollect.intake.reparse import reparse
+
+        with self._store.view() as view, target.writer() as writer:
+            reparse(view, writer)
+
+    def _fold_into(self, target: Store, pending: list[tuple[int, Segment]]) -> None:
+        from recollect.intake.ingest import Ingest
+
+        with target.writer() as writer:
+            Ingest(writer, self.config.host).fold(pending)
+            writer.commit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -572,12 +549,12 @@ class CompactReport:
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """What a repair could keep, what it could not, and where the damaged file is now."""
+    """What a repair could keep, what it could not, and where the damaged store is now."""
 
     kept_lines: int
     lost_lines: int
     lost: list[str]
-    moved_to: Path
+    moved_to: str
 
 
 def _now_ms() -> int:
@@ -599,29 +576,20 @@ def _named_project(view: View, part: str) -> str:
 
 
 def capture_followed(config: Config) -> int:
-    """What `Memory.capture` does, also where there is no store yet."""
+    """What `Memory.capture` does, also where there is no store yet. Hooks know stores in files alone."""
     from recollect.light.capture import SESSIONS, Capture
 
     state = str(config.state)
-    if not os.path.isdir(os.path.join(state, SESSIONS)):
+    if config.path is None or not os.path.isdir(os.path.join(state, SESSIONS)):
         return 0
     home = str(Path.home())
-    capture = Capture(str(config.store.absolute()), state, config.host, home, os.environ)
+    capture = Capture(str(config.path.absolute()), state, config.host, home, os.environ)
     try:
         with contextlib.suppress(RecollectError, OSError):
             capture.rest()
     finally:
         capture.close()
     return capture.bytes
-
-
-def _verified(store: Hdf5Store) -> None:
-    """A rewritten store takes the old one's place only if nothing at all is wrong with it."""
-    from recollect.store.hdf5.check import check_view
-
-    with store.view() as view:
-        for finding in check_view(view):
-            raise StoreCorrupt(store.path, finding.what)
 
 
 @contextlib.contextmanager
@@ -636,10 +604,6 @@ def _without_collector() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _package_path() -> str:
-    return str(Path(__file__).resolve().parent.parent)
 
 
 def main_source(sources: Iterable[Source], prefix: str) -> Source:

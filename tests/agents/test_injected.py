@@ -1,4 +1,4 @@
-"""C24, what an adapter does for it: our own words are known by where they stand, not by their tag."""
+"""Our own words are known by where they stand, not by their tag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A machine of its own for every test of the command line: home, settings, store, one time zone."""
+"""A machine of its own for every test of the command line: home, settings, store, one time zone.
+
+Every test runs on both engines; one that is about files or other processes is marked
+`on_disk(reason)` and runs on HDF5 alone.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ import pytest
 from tests.support import DATA
 
 from recollect.cli import main
+from recollect.testing.reference import ENGINE
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,22 @@ class Answer:
 Recollect = Callable[..., Answer]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    on_disk = metafunc.definition.get_closest_marker("on_disk")
+    metafunc.parametrize("engine", ["hdf5"] if on_disk else ["hdf5", "reference"])
+
+
+@pytest.fixture
+def store(engine: str, tmp_path: Path) -> Iterator[str]:
+    """What names the store: a path, or the URL of one in this process, which is gone afterwards."""
+    name = str(tmp_path / "memory.h5") if engine == "hdf5" else f"memory:{tmp_path}"
+    yield name
+    if engine == "reference":
+        ENGINE.forget(name)
+
+
 @pytest.fixture(autouse=True)
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def machine(tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty home; nothing of the machine the tests run on shows through."""
     home = tmp_path / "home"
     home.mkdir()
@@ -44,7 +63,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
-    monkeypatch.setenv("RECOLLECT_STORE", str(tmp_path / "memory.h5"))
+    monkeypatch.setenv("RECOLLECT_STORE", store)
     monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(DATA.parent.parent / "src")]))

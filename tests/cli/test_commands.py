@@ -42,14 +42,15 @@ class TestIngest:
         assert report["bytes_parsed"] == report["changed"] == 0
         assert report["unchanged"] == report["sources"]
 
-    def test_a_dry_run_tells_the_same_and_makes_no_file(self, recollect: Any, tmp_path: Path) -> None:
+    def test_a_dry_run_tells_the_same_and_makes_no_store(self, recollect: Any) -> None:
         dry = recollect("ingest", DATA, "--dry-run", "--json").json
         assert dry["dry_run"]
-        assert not (tmp_path / "memory.h5").exists()
+        assert recollect("status").code == 4
         wet = recollect("ingest", DATA, "--json").json
         assert dry["report"] == wet["report"]
         assert dry["store"] == wet["store"]
 
+    @pytest.mark.on_disk("compares the file's bytes")
     def test_a_dry_run_on_a_store_changes_nothing(self, filled: Any, log: Any, tmp_path: Path) -> None:
         before = (tmp_path / "memory.h5").read_bytes()
         path = log().prompt("new").write()
@@ -283,14 +284,15 @@ class TestExport:
 
 
 class TestInspect:
-    def test_it_counts_types(self, filled: Any, tmp_path: Path) -> None:
-        seen = filled("inspect", tmp_path / "memory.h5", "--json").json
+    def test_it_counts_types(self, filled: Any, store: str) -> None:
+        seen = filled("inspect", store, "--json").json
         types = {each["name"]: each for each in seen["types"]}
         assert types["user"]["known"]
         assert not types["hologram_state"]["known"]
         assert seen["counts"]["sessions"] == filled("status", "--json").json["totals"]["sessions"]
-        assert "hologram_state" in filled("inspect", tmp_path / "memory.h5").out
+        assert "hologram_state" in filled("inspect", store).out
 
+    @pytest.mark.on_disk("looks at files that are no stores")
     def test_what_is_no_store_is_told_apart(self, recollect: Any, tmp_path: Path) -> None:
         other = tmp_path / "other.h5"
         assert recollect("inspect", other).code == 4
@@ -361,11 +363,9 @@ class TestUpkeep:
         assert "--repair" in answer.err
         assert filled("check", "--json").json["findings"] == [{"level": "error", "what": Finding.what}]
 
-    def test_repair_says_what_was_lost(
-        self, filled: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
+    def test_repair_says_what_was_lost(self, filled: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         class Repaired:
-            kept_lines, lost_lines, lost, moved_to = 10, 2, ["lines 3 and 4 of x"], tmp_path / "memory.h5.bad"
+            kept_lines, lost_lines, lost, moved_to = 10, 2, ["lines 3 and 4 of x"], "memory.h5.bad"
 
         monkeypatch.setattr(Memory, "repair", lambda self: Repaired(), raising=False)
         answer = filled("check", "--repair")

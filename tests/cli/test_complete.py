@@ -74,6 +74,7 @@ def run(shell: str, script: str, environment: dict[str, str]) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.on_disk("a shell starts other processes")
 class TestShells:
     def test_bash_completes_commands_and_values_behind_a_colon(self, shell: dict[str, str]) -> None:
         ask = """eval "$(recollect completion bash)"

@@ -165,6 +165,7 @@ class TestExit:
             ["export", "3f2a", "--to", "raw", "-o", "-"],
         ],
     )
+    @pytest.mark.on_disk("another process looks at the store")
     def test_a_reader_that_goes_away_is_no_error(self, recollect: Any, log: Any, words: list[str]) -> None:
         log().prompt("word " * 100_000).write()
         recollect("ingest")
@@ -188,6 +189,7 @@ class TestExit:
         assert filled("status").code == 70
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    @pytest.mark.on_disk("another process looks at the store")
     def test_an_output_that_is_full_is_told(self, filled: Any) -> None:
         with open("/dev/full", "wb") as full:
             words = [sys.executable, "-m", "recollect", "sessions"]
@@ -198,6 +200,7 @@ class TestExit:
 
 class TestCost:
     @pytest.mark.parametrize("words", [["--help"], ["show", "--help"], ["nonsense"], ["tail"], ["--version"]])
+    @pytest.mark.on_disk("no store is opened")
     def test_help_and_mistakes_import_nothing_heavy(self, words: list[str]) -> None:
         done = subprocess.run(
             [sys.executable, "-c", _HEAVY, *words], capture_output=True, text=True, check=False
@@ -207,6 +210,7 @@ class TestCost:
     @pytest.mark.parametrize(
         "words", [["tail", "a1b2"], ["tail", "a1b2", "--json"], ["sessions"], ["status"]]
     )
+    @pytest.mark.on_disk("another process looks at the store")
     def test_rich_stays_out_of_pipes_and_json(self, filled: Any, words: list[str]) -> None:
         done = subprocess.run(
             [sys.executable, "-c", _HEAVY, *words], capture_output=True, text=True, check=False
@@ -221,7 +225,8 @@ class TestDocuments:
         written = (ROOT / "docs" / "cli.md").read_text("utf-8")
         assert written == reference.reference(), "run python -m recollect.cli.reference"
 
-    def test_every_field_of_every_object_is_documented(self, filled: Any, tmp_path: Path) -> None:
+    @pytest.mark.on_disk("`init` and `hook` are about stores in files")
+    def test_every_field_of_every_object_is_documented(self, filled: Any, store: str, tmp_path: Path) -> None:
         document = (ROOT / "docs" / "json.md").read_text("utf-8")
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
         calls: dict[str, list[Any]] = {
@@ -231,7 +236,7 @@ class TestDocuments:
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
             "recall": ["token"], "assemble": ["token"], "saved": [],
             "resume": ["a1b2", "--to", "claude", "--dry-run"], "index": [],
-            "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [tmp_path / "memory.h5"],
+            "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
             "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"], "completion": ["bash"], "embedder": [],
         }  # fmt: skip

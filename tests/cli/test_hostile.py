@@ -1,4 +1,4 @@
-"""C31: nothing a log holds acts on a terminal, in any field, in errors and progress, piped or not."""
+"""Nothing a log holds acts on a terminal, in any field, in errors and progress, piped or not."""
 
 from __future__ import annotations
 
@@ -8,24 +8,15 @@ import re
 import subprocess
 import sys
 import threading
-import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.attacks import ATTACK, ATTACKS, scan
 
 from recollect.cli import progress
 from recollect.cli.screen import Column, Screen, Styled
 
-ATTACKS = {
-    "osc 0": "\x1b]0;owned\x07", "osc 8": "\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\",
-    "osc 52": "\x1b]52;c;ZXZpbA==\x07", "dcs": "\x1bP+q544e\x1b\\", "csi ~": "\x1b[200~", "csi @": "\x1b[5@",
-    "c1 csi": "\x9b2J", "c1 osc": "\x9d0;owned\x9c", "cr": "safe\rEVIL", "bidi": "\u202egnp.exe\u2066",
-    "zero width": "pass\u200bword\ufeff", "backspace": "no\x08\x08yes", "delete": "\x7f", "bell": "\x07",
-    "tags": "\U000e0041\U000e0042", "separators": "\u2028\u2029\x0b\x0c\x1c", "surrogate": "\ud800",
-    "markup": "[bold red]x[/bold red][link=http://evil]y[/link]",
-}  # fmt: skip
-ATTACK = "".join(ATTACKS.values())
 OWN = re.compile(r"\x1b\[[0-9;]*m")
 BAR = re.compile(r"\x1b\[\?25[lh]|\r?\x1b\[(?:2K|1A)|\r\n")
 SESSION = "3f2a9c01"
@@ -49,14 +40,7 @@ def attacked(recollect: Any, log: Any, tmp_path: Path) -> Path:
     return path
 
 
-def scan(text: str) -> None:
-    """Fail on every character that could act on a terminal."""
-    for character in set(text):
-        if character not in "\n\t":
-            assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), ascii(character)
-
-
-def commands(path: Path, folder: Path) -> list[list[str]]:
+def commands(path: Path, folder: Path, store: str) -> list[list[str]]:
     evil = os.fsencode(ATTACK.replace("\ud800", "")).decode()
     return [
         ["ingest"],
@@ -75,7 +59,7 @@ def commands(path: Path, folder: Path) -> list[list[str]]:
         ["usage", "--explain"],
         ["export", SESSION, "--to", "markdown", "-o", "-"],
         ["export", SESSION, "--to", "jsonl", "-o", "-"],
-        ["inspect", str(folder / "memory.h5")],
+        ["inspect", store],
         ["convert", str(path), "-o", str(folder / "new.h5")],
         ["check"],
         ["reparse"],
@@ -94,26 +78,27 @@ def commands(path: Path, folder: Path) -> list[list[str]]:
     ]
 
 
-def test_in_a_pipe(recollect: Any, attacked: Path, tmp_path: Path) -> None:
-    for words in commands(attacked, tmp_path):
+def test_in_a_pipe(recollect: Any, attacked: Path, tmp_path: Path, store: str) -> None:
+    for words in commands(attacked, tmp_path, store):
         answer = recollect(*words)
         assert answer.code != 70, (words, answer.err)
         scan(answer.out)
         scan(answer.err)
 
 
-def test_as_json(recollect: Any, attacked: Path, tmp_path: Path) -> None:
-    for words in commands(attacked, tmp_path):
+def test_as_json(recollect: Any, attacked: Path, tmp_path: Path, store: str) -> None:
+    for words in commands(attacked, tmp_path, store):
         answer = recollect(*words, "--json")
         assert answer.code != 70, (words, answer.err)
         assert all(" " <= each <= "~" or each == "\n" for each in answer.out)
         scan(answer.err)
 
 
+@pytest.mark.on_disk("another process looks at the store")
 @pytest.mark.parametrize("color", [True, False])
-def test_on_a_terminal(recollect: Any, attacked: Path, tmp_path: Path, color: bool) -> None:
+def test_on_a_terminal(recollect: Any, attacked: Path, tmp_path: Path, store: str, color: bool) -> None:
     recollect("ingest")
-    for words in commands(attacked, tmp_path):
+    for words in commands(attacked, tmp_path, store):
         if words[0] in ("show", "sessions", "ingest", "usage", "status", "inspect", "export"):
             text = on_terminal([*words, *([] if color else ["--no-color"])])
             scan(OWN.sub("", text) if color else text)
@@ -130,6 +115,11 @@ def test_the_attacks_are_there_and_visible(recollect: Any, attacked: Path) -> No
     assert "\\u202egnp.exe" in told
     assert "\\ud800" in told
     assert "[bold red]x[/bold red]" in told
+
+
+@pytest.mark.on_disk("another process looks at the store")
+def test_markup_is_text_on_a_terminal_too(recollect: Any, attacked: Path) -> None:
+    recollect("ingest")
     assert "[bold red]x[/bold red]" in OWN.sub("", on_terminal(["show", SESSION]))
 
 
@@ -145,6 +135,7 @@ def test_half_a_pair_in_a_sessions_own_fields_is_taken_like_any_text(
     scan(answer.out)
 
 
+@pytest.mark.on_disk("another process looks at the store")
 def test_raw_bytes_never_reach_a_terminal(recollect: Any, attacked: Path) -> None:
     recollect("ingest")
     text = on_terminal(["export", SESSION, "--to", "raw", "-o", "-"])

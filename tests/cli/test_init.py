@@ -45,6 +45,9 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {name: data for name, data in found.items() if not name.startswith("cache")}
 
 
+pytestmark = pytest.mark.on_disk("hooks append to a file")
+
+
 class TestInit:
     def test_it_takes_in_the_past_and_installs(
         self, recollect: Any, log: Any, settings: Path, tmp_path: Path

@@ -80,7 +80,7 @@ def test_a_conversation_is_found_by_the_next_one_at_once(installed: Machine, sta
     assert "under pot seven" in results(standin, "ask")[0]
 
 
-def test_c24_what_was_recalled_is_not_remembered_again(installed: Machine, standin: StandIn) -> None:
+def test_what_was_recalled_is_not_remembered_again(installed: Machine, standin: StandIn) -> None:
     """Three rounds of recall; the word that only recalled text repeats has one hit, the first one."""
     canary = "xylotheque7341"
     play = standin.script("first", [text(f"The quinces hang in the {canary}, behind the blue curtain.")])
@@ -110,7 +110,7 @@ def test_c24_what_was_recalled_is_not_remembered_again(installed: Machine, stand
     assert [hit["id"] for hit in again] == [hit["id"] for hit in hits]
 
 
-def test_c24_not_even_what_was_too_long_for_the_transcript(installed: Machine, standin: StandIn) -> None:
+def test_not_even_what_was_too_long_for_the_transcript(installed: Machine, standin: StandIn) -> None:
     """Claude Code puts an answer beyond its limit into a file of its own, which is taken in too."""
     canary = "xylotheque7341"
     words = f"The quinces hang in the {canary}. " + " ".join(f"Beam {one} is full." for one in range(500))

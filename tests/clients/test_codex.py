@@ -147,7 +147,7 @@ def test_reading_tools_need_no_approval(installed: Machine, standin: StandIn) ->
     assert "approval" not in json.dumps(standin.asked("ask")[-1].results)
 
 
-def test_c24_what_was_recalled_is_not_remembered_again(installed: Machine, standin: StandIn) -> None:
+def test_what_was_recalled_is_not_remembered_again(installed: Machine, standin: StandIn) -> None:
     canary = "xylotheque7341"
     play = standin.script("first", [message(f"The quinces hang in the {canary}, behind the blue curtain.")])
     first = installed.codex(TRUST, f"{play} {QUESTION}").session

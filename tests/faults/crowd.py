@@ -1,7 +1,8 @@
-"""One of many processes on one store: `python crowd.py ROLE NUMBER FOLDER SECONDS`.
+"""One of many processes on one store: `python crowd.py ROLE NUMBER FOLDER`, until they are told to stop.
 
 Every process that adds has a transcript of its own, whose lines follow from their number,
-and a file into which it writes how far it was told that its lines are safe.
+and a file into which it writes how far it was told that its lines are safe. How many turns a process
+had stands in its report, so that whoever started them can wait for what they want to see.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from recollect.config import Config
 from recollect.light import locks
@@ -22,6 +24,7 @@ from recollect.values.records import Role, Segment, SourceFile
 from recollect.values.stored import source_bytes
 
 HOST = "here"
+STOP = "stop"
 ADDERS = ("append", "append", "append", "killed", "ingest")  # their numbers are their places
 
 
@@ -54,12 +57,28 @@ def acked(folder: Path, number: int) -> int:
 
 
 def ack(folder: Path, number: int, lines: int) -> None:
-    new = folder / f"acked-{number}.new"
-    new.write_text(str(lines))
-    os.replace(new, folder / f"acked-{number}")
+    replace(folder / f"acked-{number}", str(lines))
 
 
-def run(role: str, number: int, folder: Path, seconds: float) -> None:
+def reports(folder: Path) -> list[dict[str, Any]]:
+    """What every process that had a turn says of itself."""
+    return [json.loads(path.read_bytes()) for path in sorted(folder.glob("report-*[0-9]"))]
+
+
+def report(folder: Path, role: str, number: int, turns: int) -> None:
+    # The first view also loads HDF5.
+    times = {"waited_ms": WAITS, "view_ms": VIEWS[1:], "work_ms": WORK[1:]}
+    made = {"role": role, "turns": turns} | {name: max(values, default=0) for name, values in times.items()}
+    replace(folder / f"report-{role}-{number}", json.dumps(made))
+
+
+def replace(path: Path, text: str) -> None:
+    new = path.with_name(path.name + ".new")
+    new.write_text(text)
+    os.replace(new, path)
+
+
+def run(role: str, number: int, folder: Path) -> None:
     store = Hdf5Store.open(folder / "memory.h5")
     memory = Memory(store, Config(folder / "memory.h5", HOST))
     turn: Callable[[], None] = {
@@ -70,16 +89,13 @@ def run(role: str, number: int, folder: Path, seconds: float) -> None:
         "compact": memory.compact,
         "read": Reader(memory, folder).turn,
     }[role]  # type: ignore[assignment]
-    turns, end = 0, time.monotonic() + seconds
+    turns = 0
     with memory:
-        while time.monotonic() < end:
+        while not (folder / STOP).exists():
             turn()
             turns += 1
-            time.sleep({"checkpoint": 0.05, "compact": 0.7, "ingest": 0.02}.get(role, 0.001))
-    # The first view also loads HDF5.
-    times = {"waited_ms": WAITS, "view_ms": VIEWS[1:], "work_ms": WORK[1:]}
-    report = {"role": role, "turns": turns} | {name: max(values, default=0) for name, values in times.items()}
-    (folder / f"report-{role}-{number}").write_text(json.dumps(report))
+            report(folder, role, number, turns)
+            time.sleep({"checkpoint": 0.05, "compact": 0.5, "read": 0.001}.get(role, 0.02))
 
 
 class Appender:
@@ -173,10 +189,10 @@ def measured() -> None:
 
 
 if __name__ == "__main__":
-    role, number, folder, seconds = sys.argv[1:]
+    role, number, folder = sys.argv[1:]
     if role == "read":
         measured()
     try:
-        run(role, int(number), Path(folder), float(seconds))
+        run(role, int(number), Path(folder))
     except RecollectError as error:
         sys.exit(f"{role} {number}: {type(error).__name__}: {error}")

@@ -38,7 +38,7 @@ TEMPORARY = (
     ".new",
     ".new-redo",
     ".new-redo-new",
-)  # test_c10 asks after those
+)  # what a killed writer leaves; test_failing_calls asks after those
 
 CARRIED = DerivedTable("carried", 1, COLUMNS, Rewrite.CARRY)
 

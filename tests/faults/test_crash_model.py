@@ -1,4 +1,4 @@
-"""Kills and power cuts at every storage call, by record and replay (C01, C02, C03, C10).
+"""Kills and power cuts at every storage call, by record and replay.
 
 The story is recorded once. Every prefix of its log, under many ways in which a disk may
 forget what was not synced, is a folder that a real crash could leave; each is opened,
@@ -114,23 +114,23 @@ def empty(folder: Path) -> Path:
     return folder
 
 
-def test_c01_killed_at_any_storage_call(story: Story, log: list[Op], fast_path: Path) -> None:
+def test_killed_at_any_storage_call(story: Story, log: list[Op], fast_path: Path) -> None:
     crashes = unlike(kills(story, log))
     assert check_all(story, crashes, fast_path, complete_every=6, at_least=70) == []
 
 
-def test_c02_power_cut_at_any_storage_call(story: Story, log: list[Op], fast_path: Path) -> None:
+def test_power_cut_at_any_storage_call(story: Story, log: list[Op], fast_path: Path) -> None:
     crashes = unlike(power_cuts(story, log, 4))
     assert check_all(story, crashes, fast_path, complete_every=8, at_least=100) == []
 
 
 @pytest.mark.full
-def test_c01_c02_every_state_of_a_long_search(story: Story, log: list[Op], fast_path: Path) -> None:
+def test_every_state_of_a_long_search(story: Story, log: list[Op], fast_path: Path) -> None:
     crashes = unlike(chain(kills(story, log), power_cuts(story, log, 50)))
     assert check_all(story, crashes, fast_path, at_least=350) == []
 
 
-def test_c03_a_disk_that_never_syncs_is_found_out(story: Story, tmp_path: Path, fast_path: Path) -> None:
+def test_a_disk_that_never_syncs_is_found_out(story: Story, tmp_path: Path, fast_path: Path) -> None:
     """The negative control: without syncs this very search must find losses, or it finds nothing."""
     lied_to = record(story, tmp_path, lies=True)
     crashes = islice(unlike(power_cuts(story, lied_to, 1)), 0, None, 3)
@@ -185,7 +185,7 @@ def crashes_in_recovery(
         pytest.param(ingest_again, 2, 2, marks=pytest.mark.full),
     ],
 )
-def test_c01_c02_power_cut_while_recovering_from_a_kill(
+def test_power_cut_while_recovering_from_a_kill(
     story: Story,
     log: list[Op],
     fast_path: Path,
@@ -212,7 +212,7 @@ def crashes_after_an_append(
             yield disk.world.after_power_cut(random.Random(f"{n}/{seed}")), how
 
 
-def test_c02_an_append_beside_a_killed_process_survives_a_power_cut(
+def test_an_append_beside_a_killed_process_survives_a_power_cut(
     story: Story, log: list[Op], fast_path: Path
 ) -> None:
     """The first appender makes the journal's name durable, if it lives so long; the second cannot know."""
@@ -227,9 +227,7 @@ def test_c02_an_append_beside_a_killed_process_survives_a_power_cut(
     assert sorted(lost) == []
 
 
-def test_c02_a_number_folded_before_its_frame_was_lost_is_not_given_again(
-    story: Story, fast_path: Path
-) -> None:
+def test_a_number_folded_before_its_frame_was_lost_is_not_given_again(story: Story, fast_path: Path) -> None:
     """An appender dies before its sync, a checkpoint folds the frame, and the power cut brings
     back the journal (its removal was not synced) without the frame. The next number must be a new one."""
     path = fast_path / STORE
@@ -245,7 +243,7 @@ def test_c02_a_number_folded_before_its_frame_was_lost_is_not_given_again(
         assert [segment.data for _, segment in store.pending()] == [third.data]
 
 
-def test_c02_a_frame_whose_append_failed_does_not_stand_for_the_next(
+def test_a_frame_whose_append_failed_does_not_stand_for_the_next(
     story: Story, fast_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A checkpoint reads a frame while its append is still syncing. The sync fails, the next append

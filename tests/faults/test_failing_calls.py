@@ -1,4 +1,4 @@
-"""Every storage call of every step fails once (C04, C05).
+"""Every storage call of every step fails once.
 
 The error names the file and the reason, nothing acknowledged is lost, the store can be
 read at once, and the next run completes everything. A failed sync is a failed commit,
@@ -146,9 +146,7 @@ def wrong_after(
     return wrong
 
 
-def test_c05_any_storage_call_fails_once_or_from_then_on(
-    story: Story, eves: list[Path], fast_path: Path
-) -> None:
+def test_any_storage_call_fails_once_or_from_then_on(story: Story, eves: list[Path], fast_path: Path) -> None:
     everything = list(failures(story, eves, fast_path))
     assert {name for _, _, name, _, _ in everything} >= {
         "open",
@@ -163,13 +161,13 @@ def test_c05_any_storage_call_fails_once_or_from_then_on(
 
 
 @pytest.mark.full
-def test_c05_every_storage_call_fails_once_or_from_then_on(
+def test_every_storage_call_fails_once_or_from_then_on(
     story: Story, eves: list[Path], fast_path: Path
 ) -> None:
     assert wrong_after(story, eves, fast_path, list(failures(story, eves, fast_path))) == []
 
 
-def test_c04_short_writes_are_continued(story: Story, fast_path: Path) -> None:
+def test_short_writes_are_continued(story: Story, fast_path: Path) -> None:
     """The kernel may take any part of a write; the rest is written, not forgotten."""
     real, rng = disk_module._write_at, random.Random(1)
 
@@ -181,7 +179,7 @@ def test_c04_short_writes_are_continued(story: Story, fast_path: Path) -> None:
     story.check(fast_path, [story.states[-1]])
 
 
-def test_c05_a_commit_that_failed_is_not_acknowledged_by_a_second_try(story: Story, fast_path: Path) -> None:
+def test_a_commit_that_failed_is_not_acknowledged_by_a_second_try(story: Story, fast_path: Path) -> None:
     """After a failed commit the same writer says so again, or really commits; it never only says yes."""
     disk = FailingDisk()
     with Hdf5Store.open(fast_path / STORE, create=True, disk=disk) as store:
@@ -202,9 +200,7 @@ def test_c05_a_commit_that_failed_is_not_acknowledged_by_a_second_try(story: Sto
 
 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.full)])
-def test_c05_what_a_failed_sync_left_behind_is_never_relied_on(
-    story: Story, fast_path: Path, every: int
-) -> None:
+def test_what_a_failed_sync_left_behind_is_never_relied_on(story: Story, fast_path: Path, every: int) -> None:
     """Each sync of the story fails once, and what it should have written may be gone for good; the
     step is done again by another process, all goes well from there, and then the power is cut."""
     clean = RecordingDisk(_empty(fast_path / "clean"))
@@ -244,7 +240,7 @@ def _empty(folder: Path) -> Path:
     return folder
 
 
-def test_c05_pages_of_a_failed_commit_never_meet_those_of_the_next(story: Story, fast_path: Path) -> None:
+def test_pages_of_a_failed_commit_never_meet_those_of_the_next(story: Story, fast_path: Path) -> None:
     """The redo file's sync fails although all of it arrived, and its removal is not yet durable; the
     next commit writes other pages behind the end; the power is cut. The old redo file must not win."""
     wrong = []
@@ -280,19 +276,19 @@ def _unreadable(disk: RecordingDisk, found: Path) -> Iterator[str]:
                 yield f"power cut ({names} names) after {op[:3]}: {type(error).__name__}: {error}"
 
 
-def test_c10_nothing_is_left_behind_by_making_a_store(fast_path: Path) -> None:
+def test_nothing_is_left_behind_by_making_a_store(fast_path: Path) -> None:
     Hdf5Store.open(fast_path / STORE, create=True).close()
     assert sorted(p.name for p in fast_path.iterdir()) == [STORE]
 
 
-def test_c10_what_a_killed_rewrite_left_is_cleaned_by_the_next_writer(story: Story, fast_path: Path) -> None:
+def test_what_a_killed_rewrite_left_is_cleaned_by_the_next_writer(story: Story, fast_path: Path) -> None:
     (fast_path / f".{STORE}.0123456789ab.tmp").write_bytes(b"half a store")
     with Hdf5Store.open(fast_path / STORE, create=True, disk=QuietDisk()) as store:
         ingest(store, story.everything)
     assert [p.name for p in fast_path.iterdir() if p.name.endswith(TEMPORARY)] == []
 
 
-def test_c05_a_redo_file_that_cannot_be_read_is_not_thrown_away(story: Story, fast_path: Path) -> None:
+def test_a_redo_file_that_cannot_be_read_is_not_thrown_away(story: Story, fast_path: Path) -> None:
     """It may hold the only copy of an acknowledged commit; too many open files is no reason to delete it."""
     path, redo = fast_path / STORE, fast_path / f"{STORE}-redo"
     with Hdf5Store.open(path, create=True, disk=QuietDisk()) as store:
@@ -328,7 +324,7 @@ def test_c05_a_redo_file_that_cannot_be_read_is_not_thrown_away(story: Story, fa
         assert state_of(store) == story.final
 
 
-def test_c06_two_processes_make_the_same_store_at_once(story: Story, fast_path: Path) -> None:
+def test_two_processes_make_the_same_store_at_once(story: Story, fast_path: Path) -> None:
     """The slower one finds the store made, and already written to, and uses that."""
     path = fast_path / STORE
 
@@ -346,7 +342,7 @@ def test_c06_two_processes_make_the_same_store_at_once(story: Story, fast_path: 
         assert state_of(store) == story.final
 
 
-def test_c10_a_writer_leaves_the_work_of_others_alone(story: Story, fast_path: Path) -> None:
+def test_a_writer_leaves_the_work_of_others_alone(story: Story, fast_path: Path) -> None:
     """A snapshot called `memory.h5.bak`, half written, is not what a killed rewrite of `memory.h5` left."""
     path, copy = fast_path / STORE, fast_path / f"{STORE}.bak"
 

@@ -1,4 +1,4 @@
-"""Real processes, traced, and killed at any system call that changes a file (C01, C03, C08, C33)."""
+"""Real processes, traced, and killed at any system call that changes a file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.faults.children import command, environment
 from tests.faults.story import STORE, QuietDisk, Story, ingest
+from tests.support.children import command, environment
 
 from recollect.light.journal import journal_path
 from recollect.store.hdf5.engine import Hdf5Store
@@ -43,7 +42,7 @@ def traced_play(story: Story, folder: Path, *, umask: int = 0o022) -> list[str]:
     with tempfile.NamedTemporaryFile() as log:
         tracer = strace("-y", "-s", "64", "-e", f"trace={WRITES},{NAMES}", log=log.name)
         done = subprocess.run(
-            [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
+            [*tracer, *command("faults/worker.py", "play", folder / STORE, story.folder, LAST)],
             env=environment(),
             check=False,
             capture_output=True,
@@ -77,7 +76,7 @@ def killed_play(story: Story, folder: Path, call: Call) -> int:
     """Kill the story at one call; returns the last acknowledged step."""
     tracer = strace("-e", f"trace={call.name}", "-e", f"inject={call.name}:signal=SIGKILL:when={call.number}")
     done = subprocess.run(
-        [*tracer, *command("worker.py", "play", folder / STORE, story.folder, LAST)],
+        [*tracer, *command("faults/worker.py", "play", folder / STORE, story.folder, LAST)],
         env=environment(),
         capture_output=True,
         check=False,
@@ -94,7 +93,7 @@ def calls(story: Story, tmp_path_factory: pytest.TempPathFactory) -> list[Call]:
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(1000, marks=pytest.mark.full)], ids=["some", "all"])
-def test_c01_killed_by_a_signal_at_any_system_call(
+def test_killed_by_a_signal_at_any_system_call(
     story: Story, calls: list[Call], fast_path: Path, count: int
 ) -> None:
     wrong = []
@@ -110,7 +109,7 @@ def test_c01_killed_by_a_signal_at_any_system_call(
     assert wrong == []
 
 
-def test_c03_every_acknowledgement_comes_after_its_syncs(story: Story, tmp_path: Path) -> None:
+def test_every_acknowledgement_comes_after_its_syncs(story: Story, tmp_path: Path) -> None:
     """In the trace: when an ack is written, no file has bytes and no folder has names left to sync."""
     root = tmp_path / "deep" / "store"
     dirty: set[str] = set()
@@ -154,7 +153,7 @@ def _existed(path: str) -> bool:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
-def test_c33_files_and_folders_are_owner_only_from_their_first_byte(
+def test_files_and_folders_are_owner_only_from_their_first_byte(
     story: Story, tmp_path: Path, umask: int
 ) -> None:
     folder = tmp_path / "new" / "store"
@@ -189,7 +188,7 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.mark.root
 @needs_root
-def test_c33_another_user_reads_nothing(story: Story) -> None:
+def test_another_user_reads_nothing(story: Story) -> None:
     with open_folder() as folder:
         story.play(folder / STORE, QuietDisk(), lambda what, step: None, last=LAST)
         shutil.copy(folder / STORE, folder / "control")
@@ -204,7 +203,7 @@ def test_c33_another_user_reads_nothing(story: Story) -> None:
             assert (other.returncode == 0) == (path.name == "control"), path
 
 
-def test_c33_modes_that_are_too_wide_are_repaired_by_the_next_write(story: Story, tmp_path: Path) -> None:
+def test_modes_that_are_too_wide_are_repaired_by_the_next_write(story: Story, tmp_path: Path) -> None:
     path = tmp_path / STORE
     story.play(path, QuietDisk(), lambda what, step: None, last=LAST)
     for each in tmp_path.iterdir():
@@ -217,7 +216,7 @@ def test_c33_modes_that_are_too_wide_are_repaired_by_the_next_write(story: Story
 
 
 HOLD = """
-import os, sys, time
+import os, sys
 from pathlib import Path
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.light import locks
@@ -225,30 +224,32 @@ with Hdf5Store.open(Path(sys.argv[1])) as store, store.writer() as writer:
     with store._journal as journal:
         journal._lock()
         os.write(1, b"held")
-        time.sleep(60)
+        sys.stdin.read()
 """
 
 
-def test_c08_the_next_writer_goes_on_at_once_when_the_holder_is_killed(story: Story, tmp_path: Path) -> None:
+def test_the_next_writer_goes_on_at_once_when_the_holder_is_killed(story: Story, tmp_path: Path) -> None:
     path = tmp_path / STORE
     with Hdf5Store.open(path, create=True) as store:
         holder = subprocess.Popen(
-            [sys.executable, "-c", HOLD, str(path)], env=environment(), stdout=subprocess.PIPE
+            [sys.executable, "-c", HOLD, str(path)],
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         try:
             assert holder.stdout is not None
             assert holder.stdout.read(4) == b"held"
-            with pytest.raises(StoreBusy), store.writer(timeout=0.1):
+            with pytest.raises(StoreBusy), store.writer(timeout=0):
                 pass
             holder.kill()
             holder.wait()
-            start = time.monotonic()
-            with store.writer(timeout=0.5):
-                taken = time.monotonic() - start
+            with store.writer(timeout=0):
+                pass
             store.append(story.segments(story.probe_file, 1)[0])
             ingest(store, story.everything)
         finally:
             holder.kill()
             holder.wait()
             holder.stdout.close()
-    assert taken < 0.5
+            holder.stdin.close()

@@ -1,4 +1,4 @@
-"""Real file systems that are full, read-only or stingy (C04, C14)."""
+"""Real file systems that are full, read-only or stingy."""
 
 from __future__ import annotations
 
@@ -7,67 +7,29 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from tests.faults.children import command, environment
 from tests.faults.story import STORE, QuietDisk, Story, ingest, memory, state_of
+from tests.support.children import command, environment
+from tests.support.mounts import ext4, leave_free, mounted, needs_root, tmpfs
 
 from recollect.light.journal import journal_path
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import RecollectError, StoreWriteFailed
 
-ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
-needs_root = pytest.mark.skipif(not ROOT, reason="only root can mount")
-
 Mount = Callable[[], AbstractContextManager[Path]]
-
-
-@contextlib.contextmanager
-def mounted(*options: str) -> Iterator[Path]:
-    """Something mounted on an empty folder, and unmounted whatever happens."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-mount-"))
-    done = subprocess.run(["mount", *options, str(folder)], capture_output=True, check=False)
-    if done.returncode:
-        folder.rmdir()
-        pytest.skip(f"mount {' '.join(options)}: {done.stderr.decode().strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-        folder.rmdir()
-
-
-def tmpfs() -> AbstractContextManager[Path]:
-    return mounted("-t", "tmpfs", "-o", "size=16m", "none")
-
-
-@contextlib.contextmanager
-def ext4() -> Iterator[Path]:
-    if shutil.which("mkfs.ext4") is None:
-        pytest.skip("mkfs.ext4 is not installed")
-    with tempfile.NamedTemporaryFile(prefix="recollect-ext4-") as image:
-        image.truncate(16 << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image.name], check=True, capture_output=True)
-        with mounted("-o", "loop", image.name) as folder:
-            yield folder
-
-
-def leave_free(folder: Path, free_bytes: int) -> None:
-    """Fill a file system until only so much is free."""
-    with open(folder / "filler", "wb") as filler:
-        space = os.statvfs(folder)
-        with contextlib.suppress(OSError):
-            filler.write(bytes(max(space.f_bavail * space.f_frsize - free_bytes, 0)))
 
 
 def play_in_child(story: Story, path: Path) -> tuple[int, int, str]:
     """(last acknowledged step, exit code, what it said) of a whole story in a process of its own."""
     done = subprocess.run(
-        command("worker.py", "play", path, story.folder), env=environment(), capture_output=True, check=False
+        command("faults/worker.py", "play", path, story.folder),
+        env=environment(),
+        capture_output=True,
+        check=False,
     )
     acks = re.findall(rb"ack (\d+)", done.stdout)
     return int(acks[-1]) if acks else -1, done.returncode, done.stderr.decode()
@@ -77,7 +39,7 @@ def play_in_child(story: Story, path: Path) -> tuple[int, int, str]:
 @needs_root
 @pytest.mark.parametrize("mount", [tmpfs, ext4])
 @pytest.mark.parametrize("step_bytes", [960 << 10, pytest.param(64 << 10, marks=pytest.mark.full)])
-def test_c04_disk_full_at_many_points(story: Story, mount: Mount, step_bytes: int) -> None:
+def test_disk_full_at_many_points(story: Story, mount: Mount, step_bytes: int) -> None:
     """No signal, a message that says why, reading goes on, and with space again all is completed."""
     codes, wrong = set(), []
     with mount() as disk:
@@ -112,9 +74,7 @@ def read_only(folder: Path) -> Iterator[Path]:
 
 @pytest.mark.root
 @needs_root
-def test_c14_reading_works_on_a_read_only_mount_and_writing_says_why_not(
-    story: Story, tmp_path: Path
-) -> None:
+def test_reading_works_on_a_read_only_mount_and_writing_says_why_not(story: Story, tmp_path: Path) -> None:
     story.play(tmp_path / STORE, QuietDisk(), lambda what, step: None, last=5)
     assert journal_path(tmp_path / STORE).exists()
     with read_only(tmp_path) as folder, Hdf5Store.open(folder / STORE) as store:
@@ -139,7 +99,7 @@ def descriptors() -> int:
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
-def test_c14_sixty_four_descriptors_are_enough_for_many_operations(story: Story, fast_path: Path) -> None:
+def test_sixty_four_descriptors_are_enough_for_many_operations(story: Story, fast_path: Path) -> None:
     import resource
 
     path = fast_path / STORE

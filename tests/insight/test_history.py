@@ -5,56 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory
 
 from recollect.insight.history import command_of
 from recollect.memory import Memory
 from recollect.values.records import Entry, Kind
-
-
-class Talk:
-    """A Claude Code session, line by line."""
-
-    def __init__(self, number: int, cwd: str) -> None:
-        self.id = f"{number:08d}-0000-4000-8000-000000000000"
-        self._cwd, self._lines, self._calls = cwd, list[str](), 0
-        self._minute = number * 1000
-
-    def user(self, text: str) -> None:
-        self._add("user", text)
-
-    def assistant(self, text: str) -> None:
-        self._add("assistant", [{"type": "text", "text": text}])
-
-    def call(self, tool: str, result: str, *, failed: bool = False, **arguments: Any) -> None:
-        self._calls += 1
-        name = f"toolu_{self.id[:8]}_{self._calls}"
-        self._add("assistant", [{"type": "tool_use", "id": name, "name": tool, "input": arguments}])
-        answer = {"type": "tool_result", "tool_use_id": name, "content": result, "is_error": failed}
-        self._add("user", [answer])
-
-    def _add(self, role: str, content: Any) -> None:
-        n = len(self._lines)
-        self._lines.append(
-            json.dumps(
-                {
-                    "type": role,
-                    "sessionId": self.id,
-                    "uuid": f"{self.id[:24]}{n:012d}",
-                    "cwd": self._cwd,
-                    "timestamp": f"2026-03-{1 + self._minute // 1000:02d}T{n // 60:02d}:{n % 60:02d}:00.000Z",
-                    "message": {"role": role, "content": content},
-                }
-            )
-        )
-
-    def write(self, folder: Path) -> None:
-        target = folder / "projects" / self._cwd.replace("/", "-")
-        target.mkdir(parents=True, exist_ok=True)
-        (target / f"{self.id}.jsonl").write_text("\n".join(self._lines) + "\n", "utf-8")
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from tests.intake.test_ingest import claude_path, codex_path, said, uuid_of, write
 from tests.support import DATA
+from tests.support.logs import claude_path, codex_path, said, uuid_of, write
 
 from recollect.intake.discover import agent_roots, discover
 from recollect.values.errors import SourceError

@@ -1,4 +1,4 @@
-"""C11 to C14: growth, vanished sources, odd clocks, little memory and few descriptors."""
+"""Growth, vanished sources, odd clocks, little memory and few descriptors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.intake.test_ingest import adds_up, claude_path, codex_path, digest, said, texts, uuid_of, write
 from tests.support import SOURCE
+from tests.support.logs import adds_up, claude_path, codex_path, digest, said, texts, uuid_of, write
 from tests.support.memories import HOST, content, open_memory, sources_of
 
 from recollect.values.records import Segment, SourceFile
@@ -27,10 +27,10 @@ def _chatter(count: int, words: int = 60) -> list[bytes]:
     return [said(n, " ".join(chance.choices(known, k=words))) for n in range(count)]
 
 
-# -- C11: growth -----------------------------------------------------------------------------------
+# -- growth ----------------------------------------------------------------------------------------
 
 
-def test_c11_a_source_that_grew_fifty_times_costs_its_own_size_once(folder: Path) -> None:
+def test_a_source_that_grew_fifty_times_costs_its_own_size_once(folder: Path) -> None:
     lines = _chatter(2500)
     path = claude_path(folder / "logs", 1)
     sizes, parsed = [], 0
@@ -38,7 +38,7 @@ def test_c11_a_source_that_grew_fifty_times_costs_its_own_size_once(folder: Path
         for n in range(1, 51):
             write(path, b"\n".join(lines[: n * 50]) + b"\n")
             parsed += memory.ingest([folder / "logs"]).bytes_parsed
-            sizes.append(memory.path.stat().st_size)
+            sizes.append(Path(memory.name).stat().st_size)
         once.ingest([folder / "logs"])
         whole = path.stat().st_size
         assert parsed <= whole  # every byte was parsed in the round it came in
@@ -49,7 +49,7 @@ def test_c11_a_source_that_grew_fifty_times_costs_its_own_size_once(folder: Path
         assert {each.name for each in folder.iterdir()} == {"logs", "m.h5", "once.h5"}
 
 
-def test_c11_reading_and_dry_runs_write_nothing(folder: Path) -> None:
+def test_reading_and_dry_runs_write_nothing(folder: Path) -> None:
     write(claude_path(folder / "logs", 1), b"\n".join(_chatter(20)) + b"\n")
     with open_memory(folder / "m.h5") as memory:
         memory.ingest([folder / "logs"])
@@ -65,10 +65,10 @@ def test_c11_reading_and_dry_runs_write_nothing(folder: Path) -> None:
     assert {each.name for each in folder.iterdir()} == {"logs", "m.h5"}
 
 
-# -- C12: sources that are gone --------------------------------------------------------------------
+# -- sources that are gone -------------------------------------------------------------------------
 
 
-def test_c12_what_was_stored_outlives_its_source(folder: Path) -> None:
+def test_what_was_stored_outlives_its_source(folder: Path) -> None:
     for n in range(6):
         write(claude_path(folder / "logs", n), said(n, f"prompt {n}", session=n) + b"\n")
     with open_memory(folder / "m.h5") as memory:
@@ -87,7 +87,7 @@ def test_c12_what_was_stored_outlives_its_source(folder: Path) -> None:
         assert content(memory) == before
 
 
-def test_c12_a_source_that_comes_back_is_not_taken_twice(folder: Path) -> None:
+def test_a_source_that_comes_back_is_not_taken_twice(folder: Path) -> None:
     path = write(claude_path(folder / "logs", 1), said(1, "here") + b"\n")
     with open_memory(folder / "m.h5") as memory:
         memory.ingest([folder / "logs"])
@@ -99,10 +99,10 @@ def test_c12_a_source_that_comes_back_is_not_taken_twice(folder: Path) -> None:
         assert texts(memory, uuid_of(1)) == ["here", "back"]
 
 
-# -- C13: clocks ------------------------------------------------------------------------------------
+# -- clocks -----------------------------------------------------------------------------------------
 
 
-def test_c13_times_of_files_decide_nothing(folder: Path) -> None:
+def test_times_of_files_decide_nothing(folder: Path) -> None:
     """The same time for all, the far future, before 1970, and a clock that goes backwards."""
     times = [0, -(10**18), 4 * 10**18, 1_700_000_000 * 10**9, 1_700_000_000 * 10**9]
     paths = [claude_path(folder / "logs", n) for n in range(len(times))]
@@ -118,7 +118,7 @@ def test_c13_times_of_files_decide_nothing(folder: Path) -> None:
             assert texts(memory, uuid_of(n)) == [f"{n}.{m}" for m in range(3)]
 
 
-def test_c13_order_within_a_session_is_the_files_not_the_clocks(folder: Path) -> None:
+def test_order_within_a_session_is_the_files_not_the_clocks(folder: Path) -> None:
     """A summer-time change, ten years forth and back, and no time at all."""
     stamps = [
         "2026-03-29T01:59:59Z",
@@ -139,7 +139,7 @@ def test_c13_order_within_a_session_is_the_files_not_the_clocks(folder: Path) ->
         assert [e.entry.text for e in memory.tail(uuid_of(1), 2)] == ["prompt 7", "prompt 8"]
 
 
-# -- C14: limits -------------------------------------------------------------------------------------
+# -- limits ------------------------------------------------------------------------------------------
 
 LIMITED = """
 import json, resource, sys
@@ -198,7 +198,7 @@ def _child(program: str, *arguments: Path) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits address space as Linux counts it")
-def test_c14_sixty_megabytes_are_taken_within_a_gigabyte_of_address_space(folder: Path) -> None:
+def test_sixty_megabytes_are_taken_within_a_gigabyte_of_address_space(folder: Path) -> None:
     block = b"\n".join(_chatter(6000, words=100)) + b"\n"
     for n in range(3):
         write(claude_path(folder / "logs", n), block.replace(b'"user"', b'"user","n":%d' % n, 1))
@@ -211,7 +211,7 @@ def test_c14_sixty_megabytes_are_taken_within_a_gigabyte_of_address_space(folder
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts descriptors in /proc")
-def test_c14_dozens_of_operations_leak_no_descriptor(folder: Path) -> None:
+def test_dozens_of_operations_leak_no_descriptor(folder: Path) -> None:
     for n in range(40):
         write(claude_path(folder / "logs", n), said(n, f"prompt {n}", session=n) + b"\n")
     found = _child(FEW_DESCRIPTORS, folder / "m.h5", folder / "logs")
@@ -219,7 +219,7 @@ def test_c14_dozens_of_operations_leak_no_descriptor(folder: Path) -> None:
     assert found["lines"] == 40 + 13 + 12
 
 
-def test_c14_many_open_journals_and_views_fit_side_by_side(folder: Path) -> None:
+def test_many_open_journals_and_views_fit_side_by_side(folder: Path) -> None:
     """One process may look at several stores at once."""
     memories = [open_memory(folder / f"{n}.h5") for n in range(12)]
     for n, memory in enumerate(memories):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import os
@@ -16,9 +15,25 @@ from typing import Any
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
-from tests.support import DATA
+from tests.support.examples import examples
+from tests.support.logs import (
+    FIXTURES,
+    LINE_FIXTURES,
+    WHOLE,
+    WHOLE_LINES,
+    adds_up,
+    answered,
+    claude_path,
+    codex_path,
+    digest,
+    placed,
+    said,
+    texts,
+    uuid_of,
+    write,
+)
 from tests.support.memories import HOST, content, open_memory, scratch, sources_of
 
 from recollect.agents.head import Head
@@ -32,71 +47,9 @@ from recollect.values.stored import source_bytes
 
 # An example is a whole store, so a failing one is shown as it is rather than shrunk for minutes.
 _PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
-few = settings(max_examples=10, deadline=None, phases=_PHASES, suppress_health_check=list(HealthCheck))
-more = settings(few, max_examples=16)
-
-FIXTURES = sorted(
-    path for agent in ("claude", "codex") for path in (DATA / agent).rglob("*") if path.is_file()
-)
-LINE_FIXTURES = [path for path in FIXTURES if path.suffix == ".jsonl"]
-WHOLE = {path: path.read_bytes() for path in FIXTURES}
-WHOLE_LINES = [WHOLE[path] for path in LINE_FIXTURES]
-
-
-def uuid_of(number: int) -> str:
-    return f"00000000-0000-4000-8000-{number:012d}"
-
-
-def claude_path(root: Path, number: int) -> Path:
-    """Where Claude Code would keep a session: recognised by place and name, whatever is in it."""
-    return root / "projects" / "-work-demo" / f"{uuid_of(number)}.jsonl"
-
-
-def codex_path(root: Path, number: int) -> Path:
-    return root / "sessions" / "2026" / "01" / f"rollout-2026-01-02T03-04-05-{uuid_of(number)}.jsonl"
-
-
-def write(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return path
-
-
-def said(number: int, text: str, session: int = 1, **more: Any) -> bytes:
-    """One Claude Code record: a prompt."""
-    record = {
-        "type": "user",
-        "uuid": uuid_of(10_000 + number),
-        "sessionId": uuid_of(session),
-        "timestamp": f"2026-01-02T03:{number // 60 % 60:02d}:{number % 60:02d}.000Z",
-        "cwd": "/srv/demo",
-        "message": {"role": "user", "content": text},
-        **more,
-    }
-    return json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def answered(number: int, text: str, output: int, message: int, session: int = 1) -> bytes:
-    """One Claude Code record: an answer with its tokens."""
-    body = {
-        "id": f"msg_{message:04d}", "role": "assistant", "model": "claude-opus-4-6",
-        "content": [{"type": "text", "text": text}], "usage": {"input_tokens": 10, "output_tokens": output},
-    }  # fmt: skip
-    return said(number, "", session, type="assistant", message=body, requestId=f"req_{message:04d}")
-
-
-def adds_up(report: Report) -> bool:
-    parts = report.taken + report.duplicate + report.bad + report.blank + report.waiting
-    return report.lines == parts and report.bad == sum(report.bad_reasons.values())
-
-
-def texts(memory: Memory, session: str) -> list[str]:
-    return [stored.entry.text for stored in memory.show(session)]
-
-
-def digest(path: Path) -> bytes:
-    return hashlib.blake2b(path.read_bytes()).digest()
-
+_WHOLE_STORES = {"phases": _PHASES, "suppress_health_check": list(HealthCheck)}
+few = examples(10, **_WHOLE_STORES)
+more = examples(16, **_WHOLE_STORES)
 
 # -- every byte --------------------------------------------------------------------------------
 
@@ -125,7 +78,7 @@ _file = (
 
 @few
 @given(files=st.lists(_file, min_size=1, max_size=10))
-def test_c17_any_bytes_come_back_after_ingest_reopen_compact_reparse_and_snapshot(files: list[bytes]) -> None:
+def test_any_bytes_come_back_after_ingest_reopen_compact_reparse_and_snapshot(files: list[bytes]) -> None:
     with scratch() as folder:
         for n, data in enumerate(files):
             write((claude_path if n % 2 else codex_path)(folder / "logs", 500 + n), data)
@@ -157,7 +110,7 @@ def test_c17_any_bytes_come_back_after_ingest_reopen_compact_reparse_and_snapsho
 
 @few
 @given(files=st.lists(st.lists(_line, max_size=8), min_size=1, max_size=8), piece=st.integers(1, 40))
-def test_c18_a_line_longer_than_a_piece_comes_back_whole(files: list[list[bytes]], piece: int) -> None:
+def test_a_line_longer_than_a_piece_comes_back_whole(files: list[list[bytes]], piece: int) -> None:
     """The path of a 200 MB line, in small: whatever the sizes of chunk and piece are."""
     with scratch() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "CHUNK_BYTES", max(piece // 3, 1))
@@ -245,13 +198,6 @@ def test_a_file_taken_in_parts_equals_the_file_taken_at_once(
         assert adds_up(memory.ingest([folder / "logs"]))
         assert _anywhere(content(memory), folder) == at_once()
         assert not any(source.superseded for source in memory.sources())
-
-
-def placed(folder: Path, path: Path) -> Path:
-    """Where a fixture's agent would have put it."""
-    agent, *rest = path.relative_to(DATA).parts
-    places = {"claude": ("projects", "-work-demo"), "codex": ("sessions", "2026")}
-    return folder.joinpath("logs", *places[agent], *rest)
 
 
 def _grow(memory: Memory, folder: Path, path: Path, start: int, stop: int, *, by_journal: bool) -> None:
@@ -415,11 +361,11 @@ def test_a_second_sweep_parses_nothing_and_changes_no_byte(folder: Path) -> None
         first = memory.ingest([folder / "logs"])
         assert first.changed == first.sources - 2
         assert first.unchanged == len(first.failed) == 1
-        before, generation = digest(memory.path), memory.info().generation
+        before, generation = digest(Path(memory.name)), memory.info().generation
         report = memory.ingest([folder / "logs"])
         assert (report.bytes_parsed, report.lines, report.entries, report.changed) == (0, 0, 0, 0)
         assert report.unchanged == report.sources - 1
-        assert digest(memory.path) == before
+        assert digest(Path(memory.name)) == before
         assert memory.info().generation == generation
 
 
@@ -464,7 +410,7 @@ def test_a_file_whose_last_lines_were_replaced_keeps_both_versions(folder: Path)
         assert not memory.check()
 
 
-def test_c13_a_file_replaced_within_the_same_size_and_time_is_read_again(folder: Path) -> None:
+def test_a_file_replaced_within_the_same_size_and_time_is_read_again(folder: Path) -> None:
     def change(path: Path) -> None:
         was = path.stat()
         other = path.read_bytes().replace(b"prompt 1", b"PROMPT 1")
@@ -479,7 +425,7 @@ def test_c13_a_file_replaced_within_the_same_size_and_time_is_read_again(folder:
         assert texts(memory, uuid_of(1)) == [f"prompt {n}" for n in range(8)] + ["PROMPT 1"]
 
 
-def test_c13_a_file_written_over_in_place_is_read_again(folder: Path) -> None:
+def test_a_file_written_over_in_place_is_read_again(folder: Path) -> None:
     """Same inode, same size, same end: only reading it shows what changed."""
 
     def change(path: Path) -> None:

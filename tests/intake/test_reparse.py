@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.intake.test_ingest import (
+from tests.support.logs import (
     FIXTURES,
     WHOLE,
     claude_path,
@@ -67,7 +67,7 @@ def test_a_better_adapter_changes_entries_and_no_line(
 
 
 def test_a_reparse_that_fails_changes_nothing(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = {path.name: digest(path) for path in memory.path.parent.glob("*.h5*")}
+    before = {path.name: digest(path) for path in Path(memory.name).parent.glob("*.h5*")}
     calls = 0
 
     def failing(self: ClaudeParser, record: Any, /) -> Parsed:
@@ -80,7 +80,7 @@ def test_a_reparse_that_fails_changes_nothing(memory: Memory, monkeypatch: pytes
     monkeypatch.setattr(ClaudeParser, "parse", failing)
     with pytest.raises(MemoryError):
         memory.reparse()
-    assert {path.name: digest(path) for path in memory.path.parent.glob("*.h5*")} == before
+    assert {path.name: digest(path) for path in Path(memory.name).parent.glob("*.h5*")} == before
 
 
 def test_links_that_only_a_folder_told_survive(memory: Memory) -> None:

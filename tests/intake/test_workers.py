@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.intake.test_ingest import (
+from tests.support import SOURCE
+from tests.support.logs import (
     FIXTURES,
     WHOLE,
     adds_up,
@@ -24,7 +25,6 @@ from tests.intake.test_ingest import (
     uuid_of,
     write,
 )
-from tests.support import SOURCE
 from tests.support.memories import HOST, content, open_memory
 
 from recollect.intake import workers as bulk
@@ -221,7 +221,7 @@ def test_workers_end_with_the_process_that_started_them_even_if_it_is_killed(fol
         assert workers
         child.send_signal(signal.SIGKILL)
         child.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while _alive(workers) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert _alive(workers) == []

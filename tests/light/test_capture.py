@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.intake.test_ingest import said, uuid_of
+from tests.support.examples import examples
+from tests.support.logs import said, uuid_of
 from tests.support.memories import HOST, open_memory, scratch, sources_of
 
 from recollect.hooks.settle import follow_stored
@@ -235,7 +236,7 @@ class TestWhatIsTaken:
         assert home.look() == len(data)
 
 
-class TestC30NamesAsPaths:
+class TestNamesAsPaths:
     """A payload's paths are read only where agents keep transcripts, and nothing is written by their name."""
 
     @pytest.mark.parametrize(
@@ -363,7 +364,6 @@ class TestState:
         st.booleans(),
         st.dictionaries(st.text(), st.tuples(*[st.integers(0, 2**63)] * 4).map(lambda each: Taken(*each))),
     )
-    @settings(deadline=None)
     def test_what_is_written_is_what_is_read(self, agent: str, ended: bool, files: dict[str, Taken]) -> None:
         with scratch() as folder:
             session = Followed(agent, f"/h/{uuid_of(1)}.jsonl", files, ended=ended)
@@ -383,7 +383,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@examples(60, suppress_health_check=[HealthCheck.too_slow])
 def test_any_history_ends_with_every_line_once(steps: list[str]) -> None:
     """Hooks, sweeps, folds, lost and outdated cursors in any order: each line is there, once."""
     with scratch() as folder:

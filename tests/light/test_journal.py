@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 from tests.support.memories import scratch
 
 from recollect.light import journal as journal_module
@@ -33,11 +34,7 @@ PAYLOADS = st.lists(
     min_size=1,
     max_size=8,
 )
-QUICK = settings(
-    max_examples=60,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+QUICK = examples(60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 
 
 class Unsynced(Disk):

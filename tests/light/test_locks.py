@@ -71,7 +71,7 @@ def test_a_wait_ends_at_its_time(two: tuple[int, int]) -> None:
     assert locks.acquire(two[0], locks.WRITER)
     start = time.monotonic()
     assert not locks.acquire(two[1], locks.WRITER, timeout=0.1)
-    assert 0.1 <= time.monotonic() - start < 2
+    assert time.monotonic() - start >= 0.1
 
 
 def test_a_read_only_descriptor_can_share(two: tuple[int, int], tmp_path: Path) -> None:
@@ -85,19 +85,21 @@ def test_a_read_only_descriptor_can_share(two: tuple[int, int], tmp_path: Path) 
 def test_a_killed_holder_holds_nothing(two: tuple[int, int], tmp_path: Path) -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(Path(recollect.__file__).parents[1])!r})\n"
-        "import os, time; from recollect.light import locks\n"
+        "import os; from recollect.light import locks\n"
         f"fd = os.open({str(tmp_path / 'locked')!r}, os.O_RDWR)\n"
-        "locks.acquire(fd, locks.WRITER); os.write(1, b'x'); time.sleep(60)"
+        "locks.acquire(fd, locks.WRITER); os.write(1, b'x'); sys.stdin.read()"
     )
-    holder = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    pipe = subprocess.PIPE
+    holder = subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe)
     try:
         assert holder.stdout is not None
         assert holder.stdout.read(1) == b"x"
         assert not locks.acquire(two[0], locks.WRITER)
         holder.kill()
         holder.wait()
-        assert locks.acquire(two[0], locks.WRITER, timeout=0.5)
+        assert locks.acquire(two[0], locks.WRITER)
     finally:
         holder.kill()
         holder.wait()
         holder.stdout.close()
+        holder.stdin.close()

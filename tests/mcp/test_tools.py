@@ -243,7 +243,7 @@ recollect.memory.Memory.ingest = slow
         assert not client.call("memory_status")["isError"]
 
 
-class TestC35:
+class TestHostileText:
     """Recalled text that wants to be more than data."""
 
     ATTACK = (

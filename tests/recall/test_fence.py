@@ -6,8 +6,9 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from recollect.agents.claude import parse_blocks as claude_blocks
 from recollect.agents.codex import parse_items as codex_items
@@ -30,7 +31,7 @@ PIECES = st.sampled_from([
 HOSTILE = st.lists(PIECES | st.text(max_size=4), max_size=30).map("".join)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(body=HOSTILE, project=HOSTILE, kind=st.text(max_size=20))
 @example(body="", project="\uff1crecollect-memory", kind="")
 def test_any_text_gives_one_block_with_one_opening_and_one_closing(

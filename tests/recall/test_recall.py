@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.insight.test_history import Talk
+from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory, scratch
 
 from recollect.cli.recall import recall as command
@@ -220,7 +220,6 @@ class TestWall:
     def test_a_question_is_words_whatever_is_in_it(self, memory: Memory) -> None:
         ask(memory, 'a "quote that (never: -ends OR ' + "x" * 20_000, "/regex(/", "project:")
 
-    @settings(deadline=None)
     @given(
         budget=st.integers(-5, 1500), question=st.sampled_from(["clock skew", "pelican", "lamp fuse", "a"])
     )
@@ -281,7 +280,7 @@ def hostile() -> Iterator[Memory]:
         yield made
 
 
-class TestC35:
+class TestHostileText:
     """Recalled text that wants to be more than text."""
 
     @pytest.mark.parametrize("name", HOSTILE)
@@ -400,7 +399,6 @@ class TestReading:
             assert offset == len(text)
             assert pages > 5
 
-    @settings(deadline=None)
     @given(
         budget=st.integers(READING_TOKENS_MIN, 4000), offset=st.integers(0, 1_000_000), whole=st.booleans()
     )
@@ -428,12 +426,12 @@ class TestCommand:
     def run(
         self, memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> Callable[..., tuple[str, str]]:
-        monkeypatch.setenv("RECOLLECT_CACHE", str(memory.path.parent / "cache"))
-        monkeypatch.setenv("RECOLLECT_CONFIG", str(memory.path.parent / "config.toml"))
+        monkeypatch.setenv("RECOLLECT_CACHE", str(Path(memory.name).parent / "cache"))
+        monkeypatch.setenv("RECOLLECT_CONFIG", str(Path(memory.name).parent / "config.toml"))
 
         def run(*question: str, json: bool = False, **options: Any) -> tuple[str, str]:
             given = {"term": [], "budget_tokens": 2000, "project": None, "strict": False, **options}
-            args = Namespace(store=str(memory.path), question=list(question), **given)
+            args = Namespace(store=memory.name, question=list(question), **given)
             assert command(args, Screen(json=json, color=False, quiet=False)) == 0
             return capsys.readouterr()
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cli.test_hostile import ATTACK, ATTACKS, scan
-from tests.insight.test_history import Talk
+from tests.support.attacks import ATTACK, ATTACKS, scan
+from tests.support.claude_talk import Talk
 from tests.support.memories import content, open_memory
 
 from recollect.cli.saved import saved as saved_command
@@ -304,7 +304,7 @@ def test_a_snapshot_has_it_and_its_lines_are_its_bytes(memory: Memory, folder: P
 
 def test_two_handles_keep_both_edits(memory: Memory) -> None:
     keep(memory)
-    with open_memory(memory.path) as other:
+    with open_memory(Path(memory.name)) as other:
         assert one(other, "harbor") == one(memory, "harbor")  # both have looked before either writes
         change(memory, "harbor", "drop", 1)
         change(other, "harbor", "pin", 2)
@@ -348,12 +348,12 @@ def test_a_name_is_never_a_path(memory: Memory, name: str) -> None:
 def run(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., Any]:
-    monkeypatch.setenv("RECOLLECT_STATE", str(memory.path.parent / "state"))
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(memory.path.parent / "config.toml"))
+    monkeypatch.setenv("RECOLLECT_STATE", str(Path(memory.name).parent / "state"))
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(Path(memory.name).parent / "config.toml"))
 
     def command(*words: str, as_json: bool = False) -> Any:
         screen = Screen(json=as_json, color=False, quiet=False)
-        args = argparse.Namespace(words=list(words), store=str(memory.path))
+        args = argparse.Namespace(words=list(words), store=memory.name)
         capfd.readouterr()
         assert saved_command(args, screen) == 0
         screen.flush()

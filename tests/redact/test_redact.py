@@ -20,9 +20,10 @@ from urllib.parse import quote
 
 import pytest
 from benchmarks.redact import KINDS, Canary, canaries, written
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support import ROOT
+from tests.support.examples import examples
 
 import recollect.redact
 from recollect.redact import has_secret, names, places, redact, redact_object, shapes, values
@@ -241,7 +242,7 @@ PIECES = st.sampled_from(
 HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(HOSTILE)
 @example(f"password={TOKEN}AKIA{DRAWN}")
 @example("[redacted:jwt]" * 3)
@@ -267,7 +268,7 @@ def shape(value: Any) -> Any:
     return "" if isinstance(value, str) else value
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(JSON)
 def test_an_object_keeps_its_structure_and_twice_is_as_once(value: Any) -> None:
     before = copy.deepcopy(value)

@@ -1,30 +1,14 @@
-"""A memory, and a command line, whose indexes are in a folder of the test's own."""
+"""A command line whose indexes are in a folder of the test's own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.support.memories import HOST
+from tests.support.commands import Answer
 
 from recollect.cli import main
-from recollect.config import Config
-from recollect.memory import Memory
-
-
-def memory_at(folder: Path, store: str = "memory.h5", cache: str = "cache") -> Memory:
-    return Memory.open(folder / store, config=Config(folder / store, HOST, cache=folder / cache))
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one command said."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.search.conftest import memory_at
-from tests.support.memories import scratch
+from tests.support.memories import memory_at, scratch
 
 from recollect.memory import Memory
 from recollect.values.errors import UsageError

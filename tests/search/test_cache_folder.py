@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.memories import scratch
 
@@ -122,7 +122,6 @@ def test_leftovers_of_a_killed_process_go(folder: Path, place: Place) -> None:
     assert sorted(each.name for each in (folder / "cache").glob("text.stamp*")) == ["text.stamp"]
 
 
-@settings(deadline=None)
 @given(
     stamp=st.dictionaries(st.text(), st.text() | st.integers()),
     cut=st.integers(0, 200),

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.faults.children import environment
-from tests.search.conftest import Answer, memory_at
+from tests.support.children import environment
+from tests.support.commands import Answer
+from tests.support.memories import memory_at
 
 from recollect.intake.discover import discover
 from recollect.memory import Memory

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 from tests.search.asks import ASKS, Ask
-from tests.search.conftest import memory_at
-from tests.search.talks import read_talks, write_logs
-from tests.support.memories import scratch
+from tests.support.memories import memory_at, scratch
+from tests.support.talks import read_talks, write_logs
 
 from recollect.memory import Memory
 from recollect.values.stored import StoredEntry

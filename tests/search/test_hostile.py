@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.faults.children import environment
-from tests.search.conftest import Answer, memory_at
 from tests.search.nasty import ATTACK, HOSTILE
-from tests.support.memories import scratch
+from tests.support.children import environment
+from tests.support.commands import Answer
+from tests.support.examples import examples
+from tests.support.memories import memory_at, scratch
 
 from recollect.memory import Memory
 from recollect.values.errors import NotFound, RecollectError, UsageError
@@ -187,7 +188,7 @@ _SIGNS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(150, suppress_health_check=list(HealthCheck))
 @given(st.one_of(st.text(max_size=60), st.lists(_SIGNS, max_size=30).map("".join)), st.booleans())
 def test_whatever_is_typed_is_answered_or_refused(memory: Memory, query: str, plain: bool) -> None:
     outcome = ask(memory, query, plain=plain)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, note, settings
+from hypothesis import HealthCheck, Phase, example, given, note
 from hypothesis import strategies as st
-from tests.search.conftest import memory_at
 from tests.search.oracle import (
     LEAVES,
     NOW,
@@ -27,15 +26,15 @@ from tests.search.oracle import (
     typed,
     write,
 )
-from tests.support.memories import scratch
+from tests.support.examples import examples
+from tests.support.memories import memory_at, scratch
 
 from recollect.memory import Memory
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts
 
-several = settings(
-    max_examples=40,
-    deadline=None,
+several = examples(
+    40,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
 )

@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.search.conftest import memory_at
+from tests.support.memories import memory_at
 
 import recollect.search.text.index
 

@@ -33,6 +33,11 @@ def open_memory(path: Path, *, create: bool = True) -> Memory:
     return Memory.open(path, create=create, config=Config(path, HOST, cache=path.parent / "cache"))
 
 
+def memory_at(folder: Path, store: str = "memory.h5", cache: str = "cache") -> Memory:
+    """The memory of a folder; another store or another cache beside it by name."""
+    return Memory.open(folder / store, config=Config(folder / store, HOST, cache=folder / cache))
+
+
 def sources_of(memory: Memory) -> dict[str, bytes]:
     """Every source's bytes by its path, newest versions only."""
     with memory.view() as view:

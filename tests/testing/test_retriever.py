@@ -6,8 +6,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from recollect.testing.retriever import Engine
 
@@ -64,7 +65,7 @@ def test_a_question_may_say_when_it_is_asked() -> None:
 TEXTS = st.one_of(st.text(), st.sampled_from(["", "\ud800", "<command-name>/x", "<persisted-output>", "{}"]))
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(said=st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool", "Ann"]), TEXTS), min_size=1))
 def test_whatever_is_said_every_document_keeps_its_id(said: list[tuple[str, str]]) -> None:
     """Texts that look like an agent's own marks are the documents they are, and none pushes another aside."""

@@ -6,12 +6,11 @@ import argparse
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from recollect.cli.ingest import print_report, report_object, stopped
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Column, Screen
-from recollect.config import load_config
+from recollect.config import Config, load_config
 from recollect.intake.ingest import Report
 from recollect.memory import Memory
 from recollect.values.errors import SourceError, UsageError
@@ -22,10 +21,10 @@ _UNREAD = "no agent's log"
 
 def convert(args: argparse.Namespace, screen: Screen) -> int:
     """Exit code 8 when one of the files is no log or could not be read; the others are in OUT."""
-    target, began = Path(args.output), time.monotonic()
+    target, began = load_config(args.output), time.monotonic()
     _refuse(target, args)
     reports: list[tuple[str, Report]] = []
-    with Memory.open(config=replace(load_config(args.store), store=target)) as memory:
+    with Memory.open(config=replace(load_config(args.store), store=target.store)) as memory:
         progress = Progress(screen)
         try:
             with progress.running():
@@ -33,14 +32,13 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
                     reports.append((path, memory.ingest([path], progress=progress)))
         except KeyboardInterrupt:
             return stopped(memory, screen, again="" if args.append else " with --append")
-        info = memory.info()
-    written = os.stat(target).st_size
+        info, written, name = memory.info(), memory.footprint().bytes, memory.name
     failed = any(report.failed or not report.sources for _, report in reports)
     if screen.json:
         screen.object(
             "convert",
             {
-                "store": str(target),
+                "store": name,
                 "bytes": written,
                 "seconds": round(time.monotonic() - began, 3),
                 "sessions": info.sessions,
@@ -50,7 +48,7 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
         )
         return 8 if failed else 0
     _print(reports, screen)
-    screen.line(f"{target}: {size(written)}, {info.sessions:,} sessions, {info.entries:,} entries")
+    screen.line(f"{name}: {size(written)}, {info.sessions:,} sessions, {info.entries:,} entries")
     if len(reports) == 1:
         print_report(reports[0][1], time.monotonic() - began, screen)
     for path, report in reports:
@@ -61,12 +59,15 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
     return 8 if failed else 0
 
 
-def _refuse(target: Path, args: argparse.Namespace) -> None:
+def _refuse(target: Config, args: argparse.Namespace) -> None:
     """Everything that can be said against it before anything is made."""
-    if os.path.lexists(target) and not args.append:
-        raise UsageError(f"{target}: already exists", hint="name another file, or add to it with --append")
-    if not target.parent.is_dir():
-        raise UsageError(f"{target.parent}: no such folder", hint="make it first, or name another file")
+    path = target.path
+    if (Memory.exists(target) or (path is not None and os.path.lexists(path))) and not args.append:
+        raise UsageError(
+            f"{target.store}: already exists", hint="name another file, or add to it with --append"
+        )
+    if path is not None and not path.parent.is_dir():
+        raise UsageError(f"{path.parent}: no such folder", hint="make it first, or name another file")
     for path in args.paths:
         if not os.path.exists(path):
             raise SourceError(f"{path}: no such file or folder", hint="check the path; nothing was made")

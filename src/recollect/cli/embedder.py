@@ -25,7 +25,7 @@ def embedder(args: argparse.Namespace, screen: Screen) -> int:
 def _list(args: argparse.Namespace, screen: Screen) -> int:
     config = load_config(args.store)
     held: dict[tuple[str, str], int] = {}
-    if config.store.exists():
+    if Memory.exists(config):
         with open_memory(args) as memory, memory.view() as view:
             held = {(each.name, each.revision): each.rows for each in view.vector_models()}
     known = [*names(), *([config.embedder] if config.embedder not in names() else [])]
@@ -74,7 +74,7 @@ def _pieces(memory: Memory) -> Iterator[str]:
 
     seen: set[int] = set()
     with memory.view() as view:
-        for stored in view.entry_range(0, view.info().entries):
+        for stored in view.entry_range(0, view.info().rows_end):
             for piece in pieces_of(stored.entry):
                 if (key := hash(piece)) not in seen:
                     seen.add(key)

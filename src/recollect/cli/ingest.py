@@ -21,7 +21,6 @@ from recollect.cli.search import fresh_object
 from recollect.config import load_config
 from recollect.intake.at_risk import Standing, standing
 from recollect.intake.ingest import Report
-from recollect.light.journal import journal_path
 from recollect.memory import Memory
 from recollect.values.records import Relation
 from recollect.values.text import dollars, many, one_line, size
@@ -69,7 +68,7 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
 def _opened(args: argparse.Namespace) -> Iterator[Memory]:
     """The store; for a dry run where there is none yet, one that leaves no trace."""
     config = load_config(args.store)
-    if args.dry_run and not config.store.exists() and not journal_path(config.store).exists():
+    if args.dry_run and not Memory.exists(config):
         with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
             nowhere = replace(config, store=Path(folder) / "memory.h5")
             with Memory.open(config=nowhere) as memory:
@@ -83,7 +82,7 @@ def stopped(memory: Memory, screen: Screen, *, dry_run: bool = False, again: str
     """After Ctrl-C: what is safe, and how to go on."""
     info = memory.info()
     held = f"{many(info.sessions, 'session')} and {many(info.entries, 'entry', 'entries')}"
-    safe = "nothing was changed" if dry_run else f"{held} are safe in {memory.path}"
+    safe = "nothing was changed" if dry_run else f"{held} are safe in {memory.name}"
     screen.error("Interrupted", f"stopped; {safe}", f"run the same command again{again} to go on", 130)
     return 130
 
@@ -160,7 +159,7 @@ def standing_object(risk: Standing) -> dict[str, Any]:
 
 def _print_totals(memory: Memory, totals: dict[str, Any], screen: Screen) -> None:
     sessions, inside = totals["sessions"], totals["subagents"]
-    screen.line(Styled("Safe", "bold green"), f" in {memory.path}")
+    screen.line(Styled("Safe", "bold green"), f" in {memory.name}")
     screen.pairs(
         (
             ("sessions", f"{sessions:,}" + (f" ({inside:,} of them by subagents)" if inside else "")),

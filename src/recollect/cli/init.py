@@ -21,6 +21,7 @@ from recollect.cli.ingest import ingest
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.config import Config, load_config
+from recollect.memory import Memory
 from recollect.values.errors import RecollectError, UsageError
 from recollect.values.text import one_line
 
@@ -168,7 +169,7 @@ def _roots(names: list[str] | tuple[()]) -> list[str]:
 
 def _catalogs(config: Config, args: argparse.Namespace) -> int | None:
     """Make ready what the next conversation of each project is told; hooks go on from where this got to."""
-    if args.dry_run or args.remove or args.no_hooks or not config.store.exists():
+    if args.dry_run or args.remove or args.no_hooks or not Memory.exists(config):
         return None
     from recollect.hooks.settle import follow_stored, refresh_catalogs
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from recollect.cli.screen import Column, Screen, Styled
 from recollect.cli.status import odd_lines, odd_text, print_store, store_object
+from recollect.config import load_config
 from recollect.memory import Memory
 from recollect.values.errors import StoreMissing
 from recollect.values.text import many, one_line
 
 
 def inspect(args: argparse.Namespace, screen: Screen) -> int:
-    path = Path(args.file)
-    if not path.exists():
-        raise StoreMissing(path)
-    with Memory.open(path, create=False) as memory, memory.view() as view:
+    config = load_config(args.file)
+    if config.path is not None and not config.path.exists():
+        raise StoreMissing(config.path)
+    with Memory.open(config=config, create=False) as memory, memory.view() as view:
         store, info = store_object(memory), view.info()
         odd, types = odd_lines(view), view.types()
     counts = {

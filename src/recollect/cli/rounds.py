@@ -89,7 +89,7 @@ def work_apart(config: Config, paths: Sequence[Path] | None, stop: Stop) -> Told
     began, told = time.monotonic(), nothing_told(paths)
     names = None if paths is None else [os.fspath(path) for path in paths]
     try:
-        answer, complaint, code = _ask({"store": os.fspath(config.store), "paths": names}, stop)
+        answer, complaint, code = _ask({"store": config.url, "paths": names}, stop)
         if not code:
             told = json.loads(answer)
         elif not stop.is_set():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from typing import Any
 
@@ -11,10 +10,8 @@ from recollect.cli.captured import captured_object, hooks_text, print_captured
 from recollect.cli.ingest import cost_text, print_risk, standing_object, standing_of, totals_of
 from recollect.cli.opening import open_memory
 from recollect.cli.screen import Screen, Styled
-from recollect.light.journal import journal_path, read_frames
 from recollect.memory import Memory
 from recollect.store.contract import View
-from recollect.store.hdf5.read import Hdf5View
 from recollect.values.records import LineFlag
 from recollect.values.text import age, many, moment, size
 
@@ -59,21 +56,19 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def store_object(memory: Memory) -> dict[str, Any]:
-    """The store as files: where, how large, how old, and what waits in its journal."""
-    info, path = memory.info(), memory.path
-    journal = journal_path(path)
-    waiting = sum(1 for _ in read_frames(journal, info.folded)) if journal.exists() else 0
+    """The store as a whole: where, how large, how old, and what waits in its journal."""
+    info, footprint = memory.info(), memory.footprint()
     return {
-        "path": str(path),
+        "path": memory.name,
         "id": info.id,
         "format": info.format,
         "generation": info.generation,
         "created_ms": info.created_ms,
-        "written_ms": os.stat(path).st_mtime_ns // 1_000_000,
-        "bytes": os.stat(path).st_size + (os.stat(journal).st_size if journal.exists() else 0),
+        "written_ms": footprint.written_ms,
+        "bytes": footprint.bytes,
         "line_bytes": info.line_bytes,
         "sources": info.sources,
-        "journal_pending": waiting,
+        "journal_pending": memory.waiting(),
     }
 
 
@@ -97,9 +92,8 @@ def print_store(store: dict[str, Any], screen: Screen, *more: tuple[str, str]) -
 
 def odd_lines(view: View) -> dict[str, int]:
     """Lines that are not simply entries, by what is odd about them."""
-    assert isinstance(view, Hdf5View)
-    flags = view.table("lines").read("flags")
-    return {flag.name.lower(): int((flags & int(flag) != 0).sum()) for flag in _COUNTED}
+    counts = view.flag_counts()
+    return {flag.name.lower(): counts.get(flag, 0) for flag in _COUNTED}
 
 
 def odd_text(odd: dict[str, int]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from recollect.cli.opening import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
+from recollect.config import load_config
 from recollect.values.errors import UsageError
 from recollect.values.text import many, one_line, size
 
@@ -23,7 +24,7 @@ def check(args: argparse.Namespace, screen: Screen) -> int:
 def _check(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         findings = memory.check()
-        path = str(memory.path)
+        path = memory.name
     damaged = any(each.level == "error" for each in findings)
     if screen.json:
         told = [{"level": each.level, "what": each.what} for each in findings]
@@ -42,7 +43,7 @@ def _check(args: argparse.Namespace, screen: Screen) -> int:
 def _repair(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         report = memory.repair()
-        path = str(memory.path)
+        path = memory.name
     # A place that could not be read may hide lines that nobody can count any more.
     lost = report.lost_lines > 0 or bool(report.lost)
     if screen.json:
@@ -53,7 +54,7 @@ def _repair(args: argparse.Namespace, screen: Screen) -> int:
                 "kept_lines": report.kept_lines,
                 "lost_lines": report.lost_lines,
                 "lost": list(report.lost),
-                "moved_to": str(report.moved_to),
+                "moved_to": report.moved_to,
             },
         )
         return int(lost)
@@ -97,7 +98,7 @@ def reparse(args: argparse.Namespace, screen: Screen) -> int:
 def compact(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         report = memory.compact()
-        path = str(memory.path)
+        path = memory.name
     if screen.json:
         sizes = {"bytes_before": report.bytes_before, "bytes_after": report.bytes_after}
         screen.object("compact", {"store": path, **sizes})
@@ -107,16 +108,22 @@ def compact(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def snapshot(args: argparse.Namespace, screen: Screen) -> int:
-    target = Path(args.destination)
+    target = load_config(args.destination)
+    if target.path is not None:
+        _refuse(target.path)
+    with open_memory(args) as memory:
+        written = memory.snapshot(args.destination)
+        path = memory.name
+    if screen.json:
+        screen.object("snapshot", {"store": path, "path": str(target.store), "bytes": written})
+        return 0
+    screen.line(f"{target.store}: {size(written)}, a whole copy of {path}")
+    return 0
+
+
+def _refuse(target: Path) -> None:
+    """What can be said against a file before it is made."""
     if os.path.lexists(target):
         raise UsageError(f"{target}: already exists", hint="name a file that does not exist yet")
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent}: no such folder", hint="make it first, or name another file")
-    with open_memory(args) as memory:
-        written = memory.snapshot(target)
-        path = str(memory.path)
-    if screen.json:
-        screen.object("snapshot", {"store": path, "path": str(target), "bytes": written})
-        return 0
-    screen.line(f"{target}: {size(written)}, a whole copy of {path}")
-    return 0

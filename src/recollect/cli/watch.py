@@ -107,8 +107,8 @@ class Watcher:
     def _journal_state(self) -> tuple[int, int]:
         """What changes when a hook appends; one that cannot be folded is not tried at every tick."""
         with contextlib.suppress(OSError):
-            found = os.stat(journal_path(self._config.store))
-            return found.st_ino, found.st_mtime_ns
+            found = os.stat(journal_path(self._config.path)) if self._config.path else None
+            return (found.st_ino, found.st_mtime_ns) if found else (0, 0)
         return 0, 0
 
     def _done(self, told: Told) -> int | None:
@@ -252,5 +252,5 @@ def _service(args: argparse.Namespace, screen: Screen) -> int:
 
 def _command(args: argparse.Namespace, config: Config) -> list[str]:
     """This very watcher, whatever folder and shell it is started from."""
-    words = [sys.executable, "-P", "-m", "recollect", "--store", os.path.abspath(config.store), "--quiet"]
+    words = [sys.executable, "-P", "-m", "recollect", "--store", config.url, "--quiet"]
     return [*words, "watch", *(["--poll", "--interval", str(args.interval)] if args.poll else [])]

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from recollect.config import Config, host_name
+from recollect.values.errors import UsageError
 
 
 def hook_command(agent: str, config: Config) -> str:
@@ -17,12 +18,16 @@ def hook_command(agent: str, config: Config) -> str:
 def hook_words(agent: str, config: Config) -> list[str]:
     """The hook of one store. It reads no settings, so that all it needs to know stands here."""
     entry = str(Path(__file__).with_name("entry.py").resolve())
-    store = str(config.store.absolute())
-    words = [sys.executable, "-I", "-S", entry, agent, store, str(config.state)]
+    if config.path is None:
+        raise UsageError(
+            f"{config.store}: hooks append to a store in a file",
+            hint="name a file with --store, or take in logs with `recollect ingest` or `recollect watch`",
+        )
+    words = [sys.executable, "-I", "-S", entry, agent, config.url, str(config.state)]
     return words if config.host == host_name() else [*words, config.host]
 
 
 def mcp_command(config: Config) -> list[str]:
     """The MCP server of one store."""
     # -P: an agent starts it in a project's folder, and what lies there must not be imported.
-    return [sys.executable, "-P", "-m", "recollect", "--store", str(config.store.absolute()), "mcp"]
+    return [sys.executable, "-P", "-m", "recollect", "--store", config.url, "mcp"]

@@ -43,10 +43,10 @@ def threads(sessions: Iterable[Session], project: str = "") -> list[Thread]:
 
     With `project`, those that have a session whose project's name contains it, in any case.
     """
-    everything = list(sessions)
+    everything = dict(enumerate(sessions))
     groups: dict[int, list[Session]] = {}
-    for number, session in zip(thread_numbers(everything), everything, strict=True):
-        groups.setdefault(number, []).append(session)
+    for number, first in thread_numbers(everything).items():
+        groups.setdefault(first, []).append(everything[number])
     wanted = project.casefold()
     found = [_thread(group) for group in groups.values() if _fits(group, wanted)]
     return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))

@@ -148,9 +148,8 @@ def explain(
 @functools.cache
 def price_table() -> dict[str, Any]:
     """The package's own prices, read when first asked for; `docs/usage.md` explains its fields."""
-    table: dict[str, Any] = json.loads(
-        resources.files("recollect.insight").joinpath("prices.json").read_bytes()
-    )
+    packaged = resources.files("recollect.insight").joinpath("prices.json")
+    table: dict[str, Any] = json.loads(packaged.read_bytes())
     return table
 
 
@@ -271,7 +270,7 @@ def _grouped(columns: UsageColumns, by: str) -> tuple[list[str], Array]:
         return _merged([model or UNKNOWN for model in columns.models], columns.model)
     rows, at = _distinct(columns.session)
     field = "id" if by == "session" else by
-    sessions = list(columns.sessions)
+    sessions = dict(columns.sessions.items())
     return _merged([getattr(sessions[row].facts, field) or UNKNOWN for row in rows.tolist()], at)
 
 

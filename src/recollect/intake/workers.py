@@ -17,17 +17,14 @@ import sys
 import threading
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
 from recollect.intake.ingest import Ingest, Report
-from recollect.store.hdf5.pack import Parcel, ParcelWriter
+from recollect.store.contract import BulkWriter, Collector, Writer
 from recollect.values.errors import RecollectError
 from recollect.values.records import SourceFile
-
-if TYPE_CHECKING:
-    from recollect.store.hdf5.write import Hdf5Writer
 
 WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
 PARCEL_BYTES = 6 << 20
@@ -35,12 +32,16 @@ FILE_BYTES_MAX = 24 << 20  # a larger file is streamed by the writer's own proce
 
 _NEW_PROCESS_GROUP = 0x200  # of Windows
 
-_Task = tuple[str, list[tuple[str, SourceFile, int]]]  # host, (agent, file, size)
+_Task = tuple[type[Collector], str, list[tuple[str, SourceFile, int]]]  # host, (agent, file, size)
+_Result = tuple[Any, Report]  # a parcel, and what is in it
 
 
-def sweep(ingest: Ingest, writer: Hdf5Writer, host: str, found: Sequence[Found]) -> None:
-    """As `Ingest.sweep`, with workers where there is enough that is new to be worth them."""
+def sweep(ingest: Ingest, writer: Writer, host: str, found: Sequence[Found]) -> None:
+    """As `Ingest.sweep`, with workers where the engine has a use for them and enough is new."""
     ingest.plan(sum(each.size for each in found))
+    if not isinstance(writer, BulkWriter):
+        ingest.sweep(found)
+        return
     known = [writer.has_source(host, each.file.path) for each in found]
     new = [each for each, is_known in zip(found, known, strict=True) if not is_known]
     if sum(each.size for each in new if each.size <= FILE_BYTES_MAX) < WORTH_BYTES:
@@ -49,7 +50,8 @@ def sweep(ingest: Ingest, writer: Hdf5Writer, host: str, found: Sequence[Found])
     ingest.sweep([each for each, is_known in zip(found, known, strict=True) if is_known])
     groups = parcelled(new)
     # In the order found: of two files with the same lines, the first one's session is charged for them.
-    with contextlib.closing(work(host, [group for group in groups if not _streamed(group)])) as results:
+    parcels = [group for group in groups if not _streamed(group)]
+    with contextlib.closing(work(writer.collector, host, parcels)) as results:
         for group in groups:
             if _streamed(group):
                 ingest.sweep(group)
@@ -78,7 +80,9 @@ def _streamed(group: Sequence[Found]) -> bool:
     return group[0].size > FILE_BYTES_MAX
 
 
-def work(host: str, groups: Sequence[Sequence[Found]]) -> Generator[tuple[Parcel, Report], None, None]:
+def work(
+    collector: type[Collector], host: str, groups: Sequence[Sequence[Found]]
+) -> Generator[_Result, None, None]:
     """The groups' parcels, in the order of the groups. Closing the iterator ends the workers."""
     pool = _Pool(max(2, min(os.cpu_count() or 1, 8)))
     try:
@@ -86,7 +90,7 @@ def work(host: str, groups: Sequence[Sequence[Found]]) -> Generator[tuple[Parcel
         for done in range(len(groups)):
             while sent < len(groups) and sent < done + pool.size + 2:
                 task = [(f.adapter.name, f.file, f.size) for f in groups[sent]]
-                pool.send(sent, (host, task))
+                pool.send(sent, (collector, host, task))
                 sent += 1
             yield pool.result(done)
     finally:
@@ -99,7 +103,7 @@ class _Pool:
     def __init__(self, size: int) -> None:
         self.size = size
         self._tasks: queue.SimpleQueue[tuple[int, _Task] | None] = queue.SimpleQueue()
-        self._results: dict[int, tuple[Parcel, Report] | BaseException] = {}
+        self._results: dict[int, _Result | BaseException] = {}
         self._ready = threading.Condition()
         self._processes = [_start() for _ in range(size)]
         self._threads = [
@@ -111,7 +115,7 @@ class _Pool:
     def send(self, number: int, task: _Task) -> None:
         self._tasks.put((number, task))
 
-    def result(self, number: int) -> tuple[Parcel, Report]:
+    def result(self, number: int) -> _Result:
         with self._ready:
             while number not in self._results:
                 self._ready.wait()
@@ -139,7 +143,7 @@ class _Pool:
         assert process.stdout is not None
         while (item := self._tasks.get()) is not None:
             number, task = item
-            result: tuple[Parcel, Report] | BaseException
+            result: _Result | BaseException
             try:
                 pickle.dump(task, process.stdin, protocol=5)
                 process.stdin.flush()
@@ -181,14 +185,16 @@ def main() -> None:
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     while True:
         try:
-            host, task = pickle.load(incoming)
+            task = pickle.load(incoming)
         except EOFError:
             return
-        _answer(outgoing, host, task)
+        _answer(outgoing, *task)
 
 
-def _answer(outgoing: BinaryIO, host: str, task: list[tuple[str, SourceFile, int]]) -> None:
-    writer = ParcelWriter()
+def _answer(
+    outgoing: BinaryIO, collector: type[Collector], host: str, task: list[tuple[str, SourceFile, int]]
+) -> None:
+    writer = collector()
     ingest = Ingest(writer, host)
     ingest.sweep([Found(agent_of(agent), file, size) for agent, file, size in task])
     pickle.dump((writer.parcel(), ingest.report), outgoing, protocol=5)

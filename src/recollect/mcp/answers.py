@@ -45,7 +45,7 @@ def memory_status(memory: Memory) -> Answer:
     last_ms = max((each.facts.ended_ms for each in memory.sessions()), default=0)
     return Answer(
         values={
-            "store": printable(str(memory.path)),
+            "store": printable(memory.name),
             "sessions": len(memory.sessions()),
             "subagents": info.subagents,
             "entries": info.entries,

@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from recollect.config import load_config
+from recollect.config import Config, load_config
 from recollect.mcp.server import Service
 from recollect.values.errors import UsageError
 
@@ -34,12 +34,17 @@ _TOKEN_BYTES_MAX = 4096
 
 def serve(store: str | None, port: int, token_file: str | None, say: Callable[[str], None]) -> None:
     """Answer on one port of this machine until told to stop."""
-    path = Path(token_file) if token_file else load_config(store).store.with_name(TOKEN_FILE)
+    path = Path(token_file) if token_file else _token_path(load_config(store))
     token = token_of(path)
     with _bound(port) as listening:
         taken = listening.getsockname()[1]
         say(f"http://{HOST}:{taken}/mcp answers to the token in {path}")
         anyio.run(_serve, Service(store), listening, taken, token)
+
+
+def _token_path(config: Config) -> Path:
+    """Beside the store's file; of a store elsewhere, where its hooks would keep what they need."""
+    return config.path.with_name(TOKEN_FILE) if config.path is not None else config.state / TOKEN_FILE
 
 
 async def _serve(service: Service, listening: socket.socket, port: int, token: str) -> None:

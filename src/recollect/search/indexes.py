@@ -91,11 +91,11 @@ class Indexes:
                 if not text.is_current(view):
                     until = min(deadline, time.monotonic() + ROUND_SECONDS)
                     text.catch_up(view, deadline=until, progress=_named(progress, "text"))
-            if text.rows >= info.entries or text.rows == before or time.monotonic() >= deadline:
+            if text.rows >= info.rows_end or text.rows == before or time.monotonic() >= deadline:
                 break
         if vectors:
             index = self._vector_index(info)
-            if index.rows < info.entries:
+            if index.rows < info.rows_end:
                 index.catch_up(
                     self._store.view,
                     self._store.writer,
@@ -152,15 +152,20 @@ class Indexes:
     def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:
         state = (info.id, info.epoch, info.generation, text.rows)
         if self._passing is None or self._passing[0] != state:
-            self._passing = state, Passing(text, info.entries)
+            self._passing = state, Passing(text, info.rows_end)
         return self._passing[1]
 
     def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
-        text = min(self._text_index(info).rows, info.entries)
+        text = _entries_below(self._text_index(info).rows, info)
         if self._vectors is None:
             return Fresh(info.entries, text, 0, waiting)
         vectors = self._vectors[2]
-        return Fresh(info.entries, text, min(vectors.rows, info.entries), waiting, vectors.stopped)
+        return Fresh(info.entries, text, _entries_below(vectors.rows, info), waiting, vectors.stopped)
+
+
+def _entries_below(row: int, info: StoreInfo) -> int:
+    """About how many entries have a lower row; exactly where all or none have, or rows have no gaps."""
+    return info.entries if row >= info.rows_end else info.entries * row // info.rows_end
 
 
 def _deadline(seconds: float | None) -> float | None:

@@ -7,7 +7,7 @@ decided here, for the filter and for whoever lists threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from recollect.store.contract import SessionRows
@@ -30,7 +30,7 @@ class Sessions:
         return known
 
     def __iter__(self) -> Iterator[Session]:
-        return iter(self._all)
+        return iter(self._all.values())
 
     def where(self, field: str, value: str) -> list[int]:
         """The rows of the sessions that a filter lets through, in order."""
@@ -38,43 +38,44 @@ class Sessions:
             return self._thread(value)
         matches = _MATCHES[field]
         wanted = value.lower()
-        return [row for row, session in enumerate(self._all) if matches(session, wanted)]
+        return [row for row, session in self._all.items() if matches(session, wanted)]
 
     def _thread(self, value: str) -> list[int]:
         """Every session that goes on from, or led to, one whose id or slug fits: the whole thread."""
         wanted = value.lower()
         found = {
-            self._threads[row]
-            for row, session in enumerate(self._all)
+            self.threads[row]
+            for row, session in self._all.items()
             if session.facts.slug.lower() == wanted or session.facts.id.lower().startswith(wanted)
         }
-        return [row for row, thread in enumerate(self._threads) if thread in found]
+        return [row for row, thread in self.threads.items() if thread in found]
 
     @cached_property
-    def _all(self) -> list[Session]:
-        return list(self._rows)
-
-    @cached_property
-    def _threads(self) -> list[int]:
+    def threads(self) -> dict[int, int]:
+        """For the row of each session that of the first one of its thread."""
         return thread_numbers(self._all)
 
+    @cached_property
+    def _all(self) -> dict[int, Session]:
+        return dict(self._rows.items())
 
-def thread_numbers(sessions: Sequence[Session]) -> list[int]:
-    """For each session the place of the first one that it is in a thread with, be it its own.
+
+def thread_numbers(sessions: Mapping[int, Session]) -> dict[int, int]:
+    """For each session's number that of the first one that it is in a thread with, be it its own.
 
     Sessions are one thread when a chain of shared names ties them, also through a session that is
     not there: two forks of a lost conversation belong together.
     """
-    leaders = list(range(len(sessions)))
+    leaders = {row: row for row in sessions}
     named: dict[tuple[str, ...], int] = {}
-    for row, session in enumerate(sessions):
+    for row, session in sessions.items():
         for name in _links(session):
             one, other = _leader(leaders, row), _leader(leaders, named.setdefault(name, row))
             leaders[max(one, other)] = min(one, other)
-    return [_leader(leaders, row) for row in range(len(sessions))]
+    return {row: _leader(leaders, row) for row in sessions}
 
 
-def _leader(leaders: list[int], row: int) -> int:
+def _leader(leaders: dict[int, int], row: int) -> int:
     """The first session of a row's thread; the way there is halved, so that no chain grows long."""
     while leaders[row] != row:
         leaders[row] = row = leaders[leaders[row]]

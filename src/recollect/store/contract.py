@@ -1,41 +1,55 @@
-"""The contract of a store. Every engine keeps these promises; one test class checks them.
+"""The contract of a store: all that the code above an engine asks of it, and no more.
 
 A *view* is one consistent state to read. A *writer* is the one process that changes the
 store; what it takes becomes visible and durable together, at `commit`, or not at all. An
-*append* is durable when it returns and needs no writer.
+*append* is durable when it returns and needs no writer. Nothing here assumes a file: an
+engine may live across a network, and its row numbers grow but may have gaps.
+`recollect.testing.stores.StoreContract` checks every promise; docs/extending.md has the recipe.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from recollect.store.derived import Column, DerivedTable
-from recollect.values.records import Cursor, Line, Segment, SessionFacts, SourceFile
-from recollect.values.stored import Session, Source, StoredEntry, StoredLine, StoreInfo, Taken, VectorModel
+from recollect.values.records import Cursor, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.values.stored import (
+    Finding,
+    Footprint,
+    Session,
+    Source,
+    StoredEntry,
+    StoredLine,
+    StoreInfo,
+    Taken,
+    VectorModel,
+)
 
 Array = np.ndarray[Any, Any]
 
 
 class SessionRows(Protocol):
-    """Sessions by number; an engine may read them only when asked for."""
+    """Sessions by row; an engine may read them only when asked for."""
 
     def __len__(self) -> int: ...
 
     def __getitem__(self, row: int, /) -> Session: ...
 
-    def __iter__(self) -> Iterator[Session]: ...
+    def items(self) -> Iterable[tuple[int, Session]]:
+        """Every session with its row, in the order they were first seen."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class UsageColumns:
     """Every counted response, one array per column; row n of each belongs together.
 
-    `session` and `model` index into `sessions` and `models`; `line` is for `View.locate`.
+    `session` is a row of `sessions`, `model` indexes into `models`; `line` is for `View.locate`.
     """
 
     sessions: SessionRows
@@ -70,7 +84,7 @@ class View(Protocol):
         ...
 
     def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
-        """The entries of some rows, whichever sessions they are of."""
+        """The entries of the rows from `start` up to `stop`, in order, whichever sessions they are of."""
         ...
 
     def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
@@ -109,6 +123,10 @@ class View(Protocol):
 
     def types(self) -> dict[str, tuple[int, bool]]:
         """How many lines there are of each record type, and whether the type is known."""
+        ...
+
+    def flag_counts(self) -> dict[LineFlag, int]:
+        """How many lines carry each flag; one that none carries may be left out."""
         ...
 
     def locate(self, line: int) -> tuple[Source, int]:
@@ -211,8 +229,48 @@ class Writer(Protocol):
         ...
 
 
+class Collector(Writer, Protocol):
+    """A writer that knows no store: all it is given goes into one parcel, which must pickle."""
+
+    def parcel(self) -> Any: ...
+
+
+@runtime_checkable
+class BulkWriter(Writer, Protocol):
+    """A writer that also takes what other processes prepared. Optional: without it one process does all.
+
+    `collector` makes what those processes write to; it is handed to them by its import name.
+    """
+
+    collector: type[Collector]
+
+    def has_source(self, host: str, path: str) -> bool:
+        """Whether any version of a source is stored."""
+        ...
+
+    def adopt(self, parcel: Any) -> bool:
+        """Take a parcel of sources that are new; False, and nothing done, if it repeats any stored line."""
+        ...
+
+
+class SalvageView(View, Protocol):
+    """What can still be read of a damaged store; what cannot is left out and told once it was asked for.
+
+    `moved_to` is where the store as it was is kept.
+    """
+
+    lost_lines: int
+    lost: list[str]
+    moved_to: str
+
+
 class Store(Protocol):
     """One memory."""
+
+    @property
+    def name(self) -> str:
+        """What people know it by: its path or URL, without any secret in it."""
+        ...
 
     def view(self) -> AbstractContextManager[View]: ...
 
@@ -224,7 +282,13 @@ class Store(Protocol):
         """A writer whose changes only it sees: `commit` keeps nothing. For reading the journal's tail."""
         ...
 
+    # -- the journal -----------------------------------------------------------------------
+
     def append(self, segment: Segment) -> int: ...
+
+    def has_journal(self) -> bool:
+        """Whether anything was appended since the journal was last dropped; costs next to nothing."""
+        ...
 
     def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
         """What was appended and is not folded yet; to fold it, be `patient` with appends under way."""
@@ -234,7 +298,49 @@ class Store(Protocol):
         """Drop the journal if it holds nothing newer than `through`."""
         ...
 
+    # -- the store as a whole --------------------------------------------------------------
+
+    def footprint(self) -> Footprint: ...
+
+    def check(self) -> list[Finding]:
+        """Verify everything, reading only; an empty list means that all is well."""
+        ...
+
+    def replacement(self) -> AbstractContextManager[tuple[View, Store]]:
+        """The present state and an empty store, which takes its place at the end under a new epoch.
+
+        It does so only if nothing is wrong with it; if anything fails, nothing has changed.
+        """
+        ...
+
+    def salvage(self) -> AbstractContextManager[tuple[SalvageView, Store]]:
+        """As `replacement`, for a damaged store, which is kept as it was beside the new one."""
+        ...
+
+    def compact(self) -> None:
+        """Give back the room of what nothing refers to. All is shown as before, under a new epoch."""
+        ...
+
+    def copy_to(self, target: str) -> bool:
+        """Write the committed state to a new store, whole or not at all.
+
+        False, and nothing done, where the engine cannot do better than its caller, line by line.
+        """
+        ...
+
     def close(self) -> None: ...
+
+
+class Engine(Protocol):
+    """How stores of one kind are opened: what `recollect.store.registry` finds by a URL's scheme."""
+
+    def open(self, url: str, *, create: bool = False) -> Store:
+        """The store of this URL; where there is none, a new one with `create`, else StoreMissing."""
+        ...
+
+    def exists(self, url: str) -> bool:
+        """Whether there is a store, or something that was appended before there was one."""
+        ...
 
 
 def carry_vectors(old: View, writer: Writer) -> None:

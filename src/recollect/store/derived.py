@@ -117,7 +117,7 @@ def catch_up(writer: Writer, table: DerivedTable, make: Maker) -> int:
     `make(view, start, stop)` gives the rows that the entries from row `start` to `stop` make.
     """
     added = 0
-    end = writer.view().info().entries
+    end = writer.view().info().rows_end
     for start in range(stored_table(writer.view(), table).built_to, end, _ENTRIES_AT_ONCE):
         stop = min(start + _ENTRIES_AT_ONCE, end)
         columns = make(writer.view(), start, stop)

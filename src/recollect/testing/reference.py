@@ -1,24 +1,32 @@
-"""A store in plain lists and dicts: what the contract means, with nothing to make it fast.
+"""A store in plain dicts: what the contract means, with nothing to make it fast.
 
-Random histories are run on this and on every engine, and must read the same.
+Random histories are run on this and on every engine, and must read the same. It is also an
+engine of its own: `memory:NAME` is a store that lives as long as the process. Its row numbers
+have gaps, so that whoever takes a number for a count is found out.
+
+What a view reads is never changed: a writer works on its own copy, and `commit` puts that in
+place of what was there. Texts and lines are shared by all copies.
 """
 
 from __future__ import annotations
 
 import contextlib
-import copy
-from collections.abc import Iterator, Mapping, Sequence
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from recollect.store.contract import Array, UsageColumns
-from recollect.store.derived import NAME, TEXT, Column, DerivedTable, is_new_name, no_rows
+from recollect.store.contract import Array, UsageColumns, carry_vectors
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, carry_derived, is_new_name, no_rows
 from recollect.store.hdf5.pack import TOKENS, Counted
 from recollect.store.hdf5.write import merge_facts
-from recollect.values.errors import NotFound
-from recollect.values.ids import line_key, name_key
+from recollect.values.errors import NotFound, StoreBusy, StoreMissing
+from recollect.values.ids import line_key, name_key, short_id
 from recollect.values.records import (
     Cursor,
     Flag,
@@ -31,20 +39,35 @@ from recollect.values.records import (
     SessionFacts,
     SourceFile,
 )
-from recollect.values.stored import Session, Source, StoredEntry, StoredLine, StoreInfo, Taken, VectorModel
+from recollect.values.stored import (
+    Finding,
+    Footprint,
+    Session,
+    Source,
+    StoredEntry,
+    StoredLine,
+    StoreInfo,
+    Taken,
+    VectorModel,
+)
+
+STEP = 1  # from one row number to the next
 
 
 @dataclass
 class _Line:
     line: Line
-    entries: list[int]
+    entries: tuple[int, ...]
 
 
 @dataclass
 class _Session:
     facts: SessionFacts
     host: str
-    shows: list[int] = field(default_factory=list)
+    shows: dict[int, None] = field(default_factory=dict)  # rows of entries, in order
+
+    def copy(self) -> _Session:
+        return replace(self, facts=replace(self.facts), shows=dict(self.shows))
 
 
 @dataclass
@@ -58,19 +81,48 @@ class _Source:
     superseded: bool = False
     expected: int = 0
 
+    def copy(self) -> _Source:
+        return replace(self, lines=list(self.lines))
+
 
 @dataclass
 class _State:
-    lines: list[_Line] = field(default_factory=list)
-    entries: list[StoredEntry] = field(default_factory=list)
-    sessions: list[_Session] = field(default_factory=list)
-    sources: list[_Source] = field(default_factory=list)
+    """Everything by its number; `same` has the numbers of the lines of equal bytes."""
+
+    step: int = STEP
+    lines: dict[int, _Line] = field(default_factory=dict)
+    same: dict[bytes, tuple[int, ...]] = field(default_factory=dict)
+    entries: dict[int, StoredEntry] = field(default_factory=dict)
+    sessions: dict[int, _Session] = field(default_factory=dict)
+    sources: dict[int, _Source] = field(default_factory=dict)
     usage: dict[str, Counted] = field(default_factory=dict)
     vectors: dict[VectorModel, list[tuple[int, Array]]] = field(default_factory=dict)
     replaced: list[int] = field(default_factory=list)
     derived: dict[DerivedTable, tuple[list[tuple[Any, ...]], int]] = field(default_factory=dict)
     folded: int = 0
     generation: int = 1
+    epoch: int = 0
+    id: str = field(default_factory=lambda: secrets.token_hex(16))
+    created_ms: int = field(default_factory=lambda: _now_ms())
+    written_ms: int = field(default_factory=lambda: _now_ms())
+
+    def copy(self) -> _State:
+        """A state that can be changed without this one; what never changes is shared."""
+        return replace(
+            self,
+            lines=dict(self.lines),
+            same=dict(self.same),
+            entries=dict(self.entries),
+            sessions={row: held.copy() for row, held in self.sessions.items()},
+            sources={row: held.copy() for row, held in self.sources.items()},
+            usage=dict(self.usage),
+            vectors={model: list(rows) for model, rows in self.vectors.items()},
+            replaced=list(self.replaced),
+            derived=dict(self.derived),
+        )
+
+    def next_row(self, table: dict[int, Any]) -> int:
+        return int(next(reversed(table), -1)) + self.step
 
 
 @dataclass(frozen=True)
@@ -84,50 +136,51 @@ class _NumberedSource(Source):
 
 
 class ReferenceView:
-    """Reads one state."""
+    """Reads one state. It lost nothing, so it also stands for what can be salvaged."""
 
-    def __init__(self, state: _State) -> None:
+    def __init__(self, state: _State, moved_to: str = "") -> None:
         self._state = state
+        self.lost_lines = 0
+        self.lost: list[str] = []
+        self.moved_to = moved_to
 
     def info(self) -> StoreInfo:
         state = self._state
         return StoreInfo(
-            id="",
+            id=state.id,
             format=0,
             generation=state.generation,
-            epoch=0,
-            created_ms=0,
+            epoch=state.epoch,
+            created_ms=state.created_ms,
             folded=state.folded,
             sessions=len(state.sessions),
             sources=len(state.sources),
             lines=len(state.lines),
             entries=len(state.entries),
+            rows_end=next(reversed(state.entries), -1) + 1,
             responses=len(state.usage),
-            line_bytes=sum(len(line.line.data) for line in state.lines),
-            subagents=sum(s.facts.relation == Relation.SUBAGENT for s in state.sessions),
+            line_bytes=sum(len(held.line.data) for held in state.lines.values()),
+            subagents=sum(s.facts.relation == Relation.SUBAGENT for s in state.sessions.values()),
         )
 
     def sessions(self) -> list[Session]:
-        return [
-            _NumberedSession(copy.copy(s.facts), s.host, len(s.shows), number=n)
-            for n, s in enumerate(self._state.sessions)
-        ]
+        return list(self.session_rows().values())
 
     def find_session(self, prefix: str) -> Session:
         found = [s for s in self.sessions() if s.facts.id.startswith(prefix)]
         found = [s for s in found if s.facts.id == prefix] or found
         if len(found) != 1 or not prefix:
-            raise NotFound(f"{len(found)} sessions' ids start with {prefix!r}")
+            raise NotFound(f"{len(found)} sessions' ids start with {prefix!r}", hint="give more of the id")
         return found[0]
 
     def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
         assert isinstance(session, _NumberedSession)
-        shows = self._state.sessions[session.number].shows
+        shows = list(self._state.sessions[session.number].shows)
         start = max(len(shows) - last, 0) if last is not None else 0
-        return iter([self._state.entries[n] for n in shows[start:]])
+        return iter([self._state.entries[row] for row in shows[start:]])
 
     def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
-        return iter(self._state.entries[start:stop])
+        return iter([held for row, held in self._state.entries.items() if start <= row < stop])
 
     def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
         return [self._state.entries[row] for row in rows]
@@ -136,7 +189,7 @@ class ReferenceView:
         return [self._state.entries[row].id for row in rows]
 
     def entry_columns(self, *names: str) -> dict[str, Array]:
-        lines = {row: n for n, held in enumerate(self._state.lines) for row in held.entries}
+        lines = {row: n for n, held in self._state.lines.items() for row in held.entries}
         cells = [
             {
                 "session": each.session_row,
@@ -146,24 +199,27 @@ class ReferenceView:
                 "line": lines[each.row],
                 "call": int(each.entry.call or "0", 16),
             }
-            for each in self._state.entries
+            for each in self._state.entries.values()
         ]
         return {name: np.array([cell[name] for cell in cells]) for name in names}
 
     def find_entry(self, prefix: str) -> StoredEntry:
-        found = [e for e in self._state.entries if prefix and e.id.startswith(prefix)]
+        found = [e for e in self._state.entries.values() if prefix and e.id.startswith(prefix)]
         found = [e for e in found if e.id == prefix] or [e for e in found if "." in prefix or "." not in e.id]
         if len({e.id for e in found}) != 1:
-            raise NotFound(f"{len(found)} entries' ids start with {prefix!r}")
+            raise NotFound(f"{len(found)} entries' ids start with {prefix!r}", hint="give more of the id")
         return found[0]
 
-    def session_rows(self) -> list[Session]:
-        return self.sessions()
+    def session_rows(self) -> dict[int, Session]:
+        return {
+            row: _NumberedSession(replace(held.facts), held.host, len(held.shows), number=row)
+            for row, held in self._state.sessions.items()
+        }
 
     def sources(self, session: Session | None = None) -> list[Source]:
         return [
-            self._source(n)
-            for n, held in enumerate(self._state.sources)
+            self._source(row)
+            for row, held in self._state.sources.items()
             if session is None or (isinstance(session, _NumberedSession) and held.session == session.number)
         ]
 
@@ -172,36 +228,40 @@ class ReferenceView:
         yield from self.lines_at(self._state.sources[source.number].lines)
 
     def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
-        held = [self._state.lines[n].line for n in lines]
+        held = [self._state.lines[row].line for row in lines]
         return [StoredLine(each.data, each.flags, each.parsed.type if each.parsed else "") for each in held]
 
     def usage(self) -> UsageColumns:
         counted = list(self._state.usage.values())
         models = sorted({c.model for c in counted})
-        columns = {name: np.array([c.tokens[n] for c in counted]) for n, name in enumerate(TOKENS)}
+        columns = {name: _column(c.tokens[n] for c in counted) for n, name in enumerate(TOKENS)}
         return UsageColumns(
-            sessions=self.sessions(),
+            sessions=self.session_rows(),
             models=models,
-            session=np.array([c.owner for c in counted]),
-            model=np.array([models.index(c.model) for c in counted]),
-            time=np.array([c.time_ms for c in counted]),
-            line=np.array([c.line for c in counted]),
+            session=_column(c.owner for c in counted),
+            model=_column(models.index(c.model) for c in counted),
+            time=_column(c.time_ms for c in counted),
+            line=_column(c.line for c in counted),
             **columns,
         )
 
     def types(self) -> dict[str, tuple[int, bool]]:
         found: dict[str, tuple[int, bool]] = {}
-        for held in self._state.lines:
+        for held in self._state.lines.values():
             if held.line.parsed is not None and held.line.parsed.type:
                 count, known = found.get(held.line.parsed.type, (0, True))
                 known = known and not held.line.flags & LineFlag.UNKNOWN
                 found[held.line.parsed.type] = (count + 1, known)
         return found
 
+    def flag_counts(self) -> dict[LineFlag, int]:
+        flags = (held.line.flags for held in self._state.lines.values())
+        return dict(Counter(flag for each in flags for flag in LineFlag if each & flag))
+
     def locate(self, line: int) -> tuple[Source, int]:
-        for n, source in enumerate(self._state.sources):
+        for row, source in self._state.sources.items():
             if line in source.lines:
-                return self._source(n), source.lines.index(line) + 1
+                return self._source(row), source.lines.index(line) + 1
         raise NotFound(f"no source holds line {line}")
 
     def locate_many(self, lines: Sequence[int]) -> list[tuple[Source, int]]:
@@ -251,19 +311,21 @@ class ReferenceView:
 class ReferenceWriter(ReferenceView):
     """Changes one state."""
 
-    def __init__(self, state: _State, keep: bool, store: ReferenceStore) -> None:
-        super().__init__(state)
-        self._keep, self._store = keep, store
-        for source in state.sources:
+    def __init__(self, state: _State, held: _Held | None) -> None:
+        super().__init__(state.copy())
+        self._held_by = held  # None for a rehearsal
+        for source in self._state.sources.values():
             source.expected = 0  # a run that was being followed ends with its writer
 
     def view(self) -> ReferenceView:
         return self
 
     def commit(self) -> None:
-        if self._keep:
+        if self._held_by is not None:
             self._state.generation += 1
-            self._store.state = copy.deepcopy(self._state)
+            self._state.written_ms = _now_ms()
+            self._held_by.state = self._state
+            self._state = self._state.copy()
 
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
         assert vectors.shape == (len(keys), model.dims)
@@ -285,7 +347,7 @@ class ReferenceWriter(ReferenceView):
         self._state.folded = max(self._state.folded, sequence)
 
     def source(self, host: str, path: str) -> Source | None:
-        found = [n for n, s in enumerate(self._state.sources) if (s.host, s.file.path) == (host, path)]
+        found = [row for row, s in self._state.sources.items() if (s.host, s.file.path) == (host, path)]
         return self._source(found[-1]) if found else None
 
     def is_current(self, host: str, path: str, seen: Cursor) -> bool:
@@ -312,20 +374,20 @@ class ReferenceWriter(ReferenceView):
         restart: bool = False,
     ) -> Taken:
         number, session = self._session(host, facts)
-        versions = [s for s in self._state.sources if (s.host, s.file.path) == (host, file.path)]
+        versions = [s for s in self._state.sources.values() if (s.host, s.file.path) == (host, file.path)]
         source = self._held(file, host, number, restart)
         again = restart and file.framing == Framing.DOCUMENT and bool(versions)
         if source.cursor.waiting:
             source.lines.pop()
         if not source.lines:
             source.session = number
-        stored = list(enumerate(self._state.lines))
+        stored = self._stored_before(lines)
         own = set(source.lines)
         before = len(self._state.entries)
         known = []
         for line in lines:
-            equal = [n for n, held in stored if n not in own and _equal(held.line, line)]
-            equal = [n for n in equal if not (again and self._gone(self._state.lines[n].entries))]
+            equal = [row for row in stored.get(line.data, ()) if row not in own and self._equal(row, line)]
+            equal = [row for row in equal if not (again and self._gone(self._state.lines[row].entries))]
             row = next((n for n in equal if n >= source.expected), equal[0] if equal else -1)
             source.expected = row + 1 if row >= 0 else source.expected
             known.append(row >= 0)
@@ -333,8 +395,8 @@ class ReferenceWriter(ReferenceView):
                 row = self._add(line, number, session)
             own.add(row)
             source.lines.append(row)
-            shown = [n for n in self._state.lines[row].entries if n not in session.shows]
-            session.shows += [n for n in shown if not self._gone([n])]
+            fresh = [n for n in self._state.lines[row].entries if not self._gone([n])]
+            session.shows.update(dict.fromkeys(fresh))
         if again:
             self._replace_version(versions, source, session)
         for row, old, line in zip(source.lines[len(source.lines) - len(lines) :], known, lines, strict=True):
@@ -351,18 +413,19 @@ class ReferenceWriter(ReferenceView):
         for uuid in parsed.replaces:
             restated = self._shown_before(line, uuid, session)
             if restated:
-                at = session.shows.index(restated[0])
-                session.shows = [n for n in session.shows if n not in own]
-                session.shows[at:at] = own
+                order = list(session.shows)
+                at = order.index(restated[0])
+                before, behind = ([n for n in part if n not in own] for part in (order[:at], order[at:]))
+                session.shows = dict.fromkeys([*before, *own, *behind])
                 self._drop(restated, session)
         back = self._shown_before(line, parsed.rewinds, session)
         if back:
-            start, stop = session.shows.index(back[0]), session.shows.index(own[0])
-            self._drop(session.shows[start:stop], session)
+            order = list(session.shows)
+            self._drop(order[order.index(back[0]) : order.index(own[0])], session)
 
     def _shown_before(self, line: int, uuid: str, session: _Session) -> list[int]:
-        parsed = [(held.line.parsed, held.entries) for held in self._state.lines[:line]]
-        rows = [n for each, entries in parsed if uuid and each and each.uuid == uuid for n in entries]
+        earlier = [held for row, held in self._state.lines.items() if row < line and uuid]
+        rows = [n for each in earlier if (p := each.line.parsed) and p.uuid == uuid for n in each.entries]
         return [n for n in rows if n in session.shows]
 
     def _replace_version(self, versions: Sequence[_Source], source: _Source, session: _Session) -> None:
@@ -371,58 +434,66 @@ class ReferenceWriter(ReferenceView):
             old = [n for line in older.lines for n in self._state.lines[line].entries]
             if not new or not old:
                 continue
-            at = next((i for i, n in enumerate(session.shows) if n in (*old, *new)), len(session.shows))
-            before, behind = (
-                [n for n in part if n not in (*old, *new)]
-                for part in (session.shows[:at], session.shows[at:])
-            )
-            gone = [n for n in old if n not in new]
-            self._drop(gone, self._state.sessions[older.session])
-            session.shows = [*before, *(n for n in new if not self._gone([n])), *behind]
+            order, own = list(session.shows), {*old, *new}
+            at = next((i for i, n in enumerate(order) if n in own), len(order))
+            before, behind = ([n for n in part if n not in own] for part in (order[:at], order[at:]))
+            self._drop([n for n in old if n not in new], self._state.sessions[older.session])
+            session.shows = dict.fromkeys([*before, *(n for n in new if not self._gone([n])), *behind])
             return
 
     def _drop(self, rows: Sequence[int], session: _Session) -> None:
-        for row in sorted(rows):
+        for row in rows:
             held = self._state.entries[row]
             flagged = replace(held.entry, flags=held.entry.flags | Flag.REPLACED)
             self._state.entries[row] = replace(held, entry=flagged)
         self._state.replaced += [row for row in sorted(rows) if row not in self._state.replaced]
-        session.shows = [n for n in session.shows if n not in rows]
+        session.shows = {n: None for n in session.shows if n not in rows}
+
+    def _stored_before(self, lines: Sequence[Line]) -> dict[bytes, tuple[int, ...]]:
+        """The rows of lines with the same bytes, before any of these is added."""
+        return {line.data: self._state.same.get(line.data, ()) for line in lines}
+
+    def _equal(self, row: int, line: Line) -> bool:
+        """Whether a line is stored once for both; a half-written one never is."""
+        partial = LineFlag.PENDING | LineFlag.CONTINUES
+        same = self._state.lines[row].line.flags & partial == line.flags & partial
+        return bool(line.data) and same and not line.flags & LineFlag.PENDING
 
     def _add(self, line: Line, number: int, session: _Session) -> int:
-        row = len(self._state.lines)
-        held = _Line(line, [])
-        self._state.lines.append(held)
+        state = self._state
+        row = state.next_row(state.lines)
+        first = state.next_row(state.entries)
+        parsed = line.parsed.entries if line.parsed is not None else ()
+        rows = tuple(first + state.step * part for part in range(len(parsed)))
+        state.lines[row] = _Line(line, rows)
+        state.same[line.data] = (*state.same.get(line.data, ()), row)
         if line.parsed is None:
             return row
-        short = f"{int.from_bytes(line_key(line.data)[:8], 'little'):016x}"[:12]
-        for part, entry in enumerate(line.parsed.entries):
-            held.entries.append(len(self._state.entries))
+        key = int.from_bytes(line_key(line.data)[:8], "little")
+        for part, (at, entry) in enumerate(zip(rows, parsed, strict=True)):
             call = f"{name_key(entry.call):016x}" if entry.call else ""
-            self._state.entries.append(
-                StoredEntry(
-                    short + (f".{part}" if part else ""),
-                    session.facts.id,
-                    line.parsed.type,
-                    replace(entry, call=call),
-                    row=len(self._state.entries),
-                    session_row=number,
-                )
+            state.entries[at] = StoredEntry(
+                short_id(key, part),
+                session.facts.id,
+                line.parsed.type,
+                replace(entry, call=call),
+                row=at,
+                session_row=number,
             )
         for usage in line.parsed.usages:
             counted = Counted.of(usage, row, number)
-            self._state.usage[usage.key] = counted.against(self._state.usage.get(usage.key))
+            state.usage[usage.key] = counted.against(state.usage.get(usage.key))
         return row
 
     def _session(self, host: str, facts: SessionFacts) -> tuple[int, _Session]:
-        keys = [(s.facts.agent, s.host, s.facts.id) for s in self._state.sessions]
-        key = (facts.agent, host, facts.id)
-        if key not in keys:
-            keys.append(key)
-            self._state.sessions.append(_Session(SessionFacts(facts.agent, facts.id), host))
-        number = keys.index(key)
-        merge_facts(self._state.sessions[number].facts, facts)
-        return number, self._state.sessions[number]
+        wanted = (facts.agent, host, facts.id)
+        known = {(s.facts.agent, s.host, s.facts.id): row for row, s in self._state.sessions.items()}
+        if wanted not in known:
+            known[wanted] = self._state.next_row(self._state.sessions)
+            self._state.sessions[known[wanted]] = _Session(SessionFacts(facts.agent, facts.id), host)
+        session = self._state.sessions[known[wanted]]
+        merge_facts(session.facts, facts)
+        return known[wanted], session
 
     def _held(self, file: SourceFile, host: str, session: int, restart: bool) -> _Source:
         found = self.source(host, file.path)
@@ -431,49 +502,160 @@ class ReferenceWriter(ReferenceView):
             if not restart:
                 return held
             held.superseded = True
-        self._state.sources.append(_Source(file, host, session))
-        return self._state.sources[-1]
+        made = _Source(file, host, session)
+        self._state.sources[self._state.next_row(self._state.sources)] = made
+        return made
 
 
-def _equal(held: Line, line: Line) -> bool:
-    """Whether a line is stored once for both; a half-written one never is."""
-    partial = LineFlag.PENDING | LineFlag.CONTINUES
-    same = held.data == line.data and held.flags & partial == line.flags & partial
-    return bool(line.data) and same and not line.flags & LineFlag.PENDING
+@dataclass
+class _Held:
+    """What all handles on one store share."""
+
+    state: _State
+    journal: list[tuple[int, Segment]] = field(default_factory=list)
+    writing: threading.Lock = field(default_factory=threading.Lock)
 
 
 class ReferenceStore:
-    """A store that lives as long as the object."""
+    """A handle on a store in this process; without a name, on a new one that only this handle knows."""
 
-    def __init__(self) -> None:
-        self.state = _State()
-        self._journal: list[tuple[int, Segment]] = []
+    def __init__(self, name: str = "", held: _Held | None = None, *, step: int = STEP) -> None:
+        self._name = name
+        self._held = held or _Held(_State(step=step))
+
+    @property
+    def name(self) -> str:
+        return f"memory:{self._name}"
 
     @contextlib.contextmanager
     def view(self) -> Iterator[ReferenceView]:
-        yield ReferenceView(copy.deepcopy(self.state))
+        yield ReferenceView(self._held.state)
 
     @contextlib.contextmanager
     def writer(self, *, timeout: float = 60.0) -> Iterator[ReferenceWriter]:
-        yield ReferenceWriter(copy.deepcopy(self.state), True, self)
+        with self._writing(timeout):
+            yield ReferenceWriter(self._held.state, self._held)
 
     @contextlib.contextmanager
     def rehearsal(self) -> Iterator[ReferenceWriter]:
-        yield ReferenceWriter(copy.deepcopy(self.state), False, self)
+        yield ReferenceWriter(self._held.state, None)
+
+    @contextlib.contextmanager
+    def _writing(self, timeout: float) -> Iterator[None]:
+        if not self._held.writing.acquire(timeout=timeout):
+            raise StoreBusy(self.name, timeout)
+        try:
+            yield
+        finally:
+            self._held.writing.release()
 
     def append(self, segment: Segment) -> int:
-        number = max([self.state.folded, *(n for n, _ in self._journal)]) + 1
-        self._journal.append((number, segment))
+        number = max([self._held.state.folded, *(n for n, _ in self._held.journal)]) + 1
+        self._held.journal.append((number, segment))
         return number
 
+    def has_journal(self) -> bool:
+        return bool(self._held.journal)
+
     def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
-        return [(n, segment) for n, segment in self._journal if n > self.state.folded]
+        return [(n, segment) for n, segment in self._held.journal if n > self._held.state.folded]
 
     def clear_journal(self, through: int) -> bool:
-        if any(n > through for n, _ in self._journal):
+        if any(n > through for n, _ in self._held.journal):
             return False
-        self._journal.clear()
+        self._held.journal.clear()
         return True
+
+    def footprint(self) -> Footprint:
+        with self.view() as view:
+            waiting = sum(len(segment.data) for _, segment in self._held.journal)
+            return Footprint(view.info().line_bytes + waiting, self._held.state.written_ms)
+
+    def check(self) -> list[Finding]:
+        """Each reference must lead somewhere; bytes do not rot here."""
+        state = self._held.state
+        lost = {row for source in state.sources.values() for row in source.lines} - state.lines.keys()
+        lost |= {row for session in state.sessions.values() for row in session.shows} - state.entries.keys()
+        return [Finding("error", f"row {row} is not there") for row in sorted(lost)]
+
+    @contextlib.contextmanager
+    def replacement(self) -> Iterator[tuple[ReferenceView, ReferenceStore]]:
+        with self._writing(60.0):
+            old = self._held.state
+            new = ReferenceStore(self._name, _Held(_emptied(old)))
+            yield ReferenceView(old), new
+            self._held.state = new._held.state
+
+    @contextlib.contextmanager
+    def salvage(self) -> Iterator[tuple[ReferenceView, ReferenceStore]]:
+        aside = f"{self._name}.damaged-{secrets.token_hex(4)}"
+        with self.replacement() as (_, new):
+            _NAMED[aside] = _Held(self._held.state)
+            yield ReferenceView(self._held.state, f"memory:{aside}"), new
+
+    def compact(self) -> None:
+        """Drop lines that no source has, and all but one vector of a key, derived tables by their rule."""
+        with self._writing(60.0):
+            old = self._held.state
+            state = replace(old.copy(), vectors={}, derived={}, epoch=old.epoch + 1)
+            alive = {row for source in state.sources.values() for row in source.lines}
+            for row in state.lines.keys() - alive:
+                data, gone = state.lines[row].line.data, state.lines.pop(row).entries
+                state.same[data] = tuple(other for other in state.same[data] if other != row)
+                state.entries = {at: held for at, held in state.entries.items() if at not in gone}
+            self._held.state = state
+            writer = ReferenceWriter(state, self._held)
+            carry_vectors(ReferenceView(old), writer)
+            carry_derived(ReferenceView(old), writer)
+
+    def copy_to(self, target: str) -> bool:
+        return False
 
     def close(self) -> None:
         pass
+
+
+class ReferenceEngine:
+    """Stores by name, for as long as the process lives."""
+
+    def open(self, url: str, *, create: bool = False) -> ReferenceStore:
+        name = url.partition(":")[2]
+        if name not in _NAMED:
+            if not create:
+                raise StoreMissing(url)
+            _NAMED[name] = _Held(_State())
+        return ReferenceStore(name, _NAMED[name])
+
+    def exists(self, url: str) -> bool:
+        return url.partition(":")[2] in _NAMED
+
+    def forget(self, url: str) -> None:
+        """Let go of a store, and of those a repair moved aside."""
+        name = url.partition(":")[2]
+        for each in [each for each in _NAMED if each == name or each.startswith(f"{name}.damaged-")]:
+            del _NAMED[each]
+
+
+_NAMED: dict[str, _Held] = {}
+
+ENGINE = ReferenceEngine()
+
+
+def _emptied(old: _State) -> _State:
+    """What a rewritten store begins with: the same store, nothing in it, a new epoch."""
+    return _State(
+        step=old.step,
+        id=old.id,
+        created_ms=old.created_ms,
+        folded=old.folded,
+        epoch=old.epoch + 1,
+        generation=old.generation,
+    )
+
+
+def _column(values: Iterable[int]) -> Array:
+    return np.array(list(values), np.int64)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

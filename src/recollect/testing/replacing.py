@@ -56,7 +56,7 @@ def replaced(view: View) -> list[str]:
     rows = view.replaced().tolist()
     entries = view.entries_at(rows)
     assert all(e.entry.flags & Flag.REPLACED for e in entries)
-    flagged = [e.row for e in view.entry_range(0, view.info().entries) if e.entry.flags & Flag.REPLACED]
+    flagged = [e.row for e in view.entry_range(0, view.info().rows_end) if e.entry.flags & Flag.REPLACED]
     assert sorted(rows) == flagged
     return sorted(e.entry.text for e in entries[::2])
 

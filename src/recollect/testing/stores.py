@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
+import secrets
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from recollect.store.contract import Array, Store, View, Writer, carry_vectors
+from recollect.store.contract import Array, BulkWriter, Store, View, Writer, carry_vectors
+from recollect.store.registry import location, open_store
 from recollect.testing.derived import DerivedContract
 from recollect.testing.replacing import ReplacingContract
-from recollect.values.errors import NotFound
+from recollect.values.errors import NotFound, StoreBusy
 from recollect.values.ids import entry_id
 from recollect.values.records import (
     Cursor,
@@ -87,8 +91,25 @@ def listed(keys: Array, found: Array) -> list[tuple[int, list[float]]]:
     return list(zip(keys.tolist(), found.tolist(), strict=True))
 
 
+def segment(number: int) -> Segment:
+    return Segment(source(), HOST, number, b"%d" % number)
+
+
+def shown(view: View) -> dict[str, Any]:
+    """What all sessions show and all files were, whatever the rows."""
+    return {
+        "sessions": [(s.facts, s.host, list(view.entries(s))) for s in view.sessions()],
+        "files": {s.file.path: b"".join(source_bytes(s, view.lines(s))) for s in view.sources()},
+        "output": sorted(view.usage().output.tolist()),
+    }
+
+
 class StoreContract(DerivedContract, ReplacingContract):
-    """Subclasses give `store`, `reopen`, which makes another handle on it, and `empty`, another store."""
+    """What every store promises. An engine's test class inherits it and gives three fixtures.
+
+    `store`: an empty store. `empty`: another one. `reopen`: makes another handle on `store`, as another
+    process would; without it the same handle is used. `copy_name`: where `store` could be copied to.
+    """
 
     @pytest.fixture
     def store(self) -> Store:
@@ -101,6 +122,10 @@ class StoreContract(DerivedContract, ReplacingContract):
     @pytest.fixture
     def empty(self) -> Store:
         raise AssertionError("an engine's test class gives another store")
+
+    @pytest.fixture
+    def copy_name(self, tmp_path: Path) -> str:
+        return str(tmp_path / "copy")
 
     def test_a_new_store_is_empty(self, store: Store) -> None:
         with store.view() as view:
@@ -164,19 +189,26 @@ class StoreContract(DerivedContract, ReplacingContract):
             writer.commit()
         with store.view() as view:
             everything = list(view.entry_range(0, 100))
-            assert [(e.row, e.entry.text, e.session) for e in everything] == [
-                (0, "one", "aaaa"),
-                (1, "two", "aaaa"),
-                (2, "three", "bbbb"),
-                (3, "four", "aaaa"),
+            assert [(e.entry.text, e.session) for e in everything] == [
+                ("one", "aaaa"),
+                ("two", "aaaa"),
+                ("three", "bbbb"),
+                ("four", "aaaa"),
             ]
-            assert [e.entry.text for e in view.entry_range(1, 3)] == ["two", "three"]
-            assert [e.entry.text for e in view.entries_at([3, 0, 3])] == ["four", "one", "four"]
-            assert view.entry_ids([2, 0]) == [everything[2].id, everything[0].id]
+            one, two, three, four = (e.row for e in everything)
+            assert 0 <= one < two < three < four
+            assert view.info().rows_end == four + 1
+            assert [e.entry.text for e in view.entry_range(two, four)] == ["two", "three"]
+            assert [e.entry.text for e in view.entries_at([four, one, four])] == ["four", "one", "four"]
+            assert view.entry_ids([three, one]) == [everything[2].id, everything[0].id]
             columns = view.entry_columns("session", "kind", "time")
-            assert columns["session"].tolist() == [e.session_row for e in everything] == [0, 0, 1, 0]
+            assert columns["session"].tolist() == [e.session_row for e in everything]
             assert columns["kind"].tolist() == [Kind.PROMPT] * 4
-            assert [view.session_rows()[row].facts.id for row in (0, 1)] == ["aaaa", "bbbb"]
+            sessions = view.session_rows()
+            assert [sessions[e.session_row].facts.id for e in everything] == [e.session for e in everything]
+            assert [session.facts.id for _, session in sessions.items()] == ["aaaa", "bbbb"]
+            assert [sessions[row] for row, _ in sessions.items()] == view.sessions()
+            assert len(sessions) == 2
 
     def test_lines_are_read_by_number_in_any_order_and_name_their_entries(self, store: Store) -> None:
         with store.writer() as writer:
@@ -185,8 +217,9 @@ class StoreContract(DerivedContract, ReplacingContract):
             writer.commit()
         with store.view() as view:
             numbers = view.entry_columns("line")["line"].tolist()
-            rows = [2, 0, 1, 0]
-            found = view.lines_at([numbers[row] for row in rows])
+            everything, order = list(view.entry_range(0, view.info().rows_end)), [2, 0, 1, 0]
+            rows = [everything[n].row for n in order]
+            found = view.lines_at([numbers[n] for n in order])
             assert [each.data for each in found] == [line(t).data for t in ("three", "one", "two", "one")]
             assert {(each.type, each.flags) for each in found} == {("user", 0)}
             assert [entry_id(each.data, 0) for each in found] == view.entry_ids(rows)
@@ -200,7 +233,7 @@ class StoreContract(DerivedContract, ReplacingContract):
         with store.view() as view:
             for each in view.entry_range(0, 100):
                 assert view.find_entry(each.id).entry == each.entry
-            first = next(view.entry_range(0, 1))
+            first = next(view.entry_range(0, 100))
             assert view.find_entry(first.id[:6]) == first
             for wrong in ("", "zz", first.id + "0", first.id + ".7", "\ud800"):
                 with pytest.raises(NotFound):
@@ -492,3 +525,205 @@ class StoreContract(DerivedContract, ReplacingContract):
         with empty.view() as carried:
             assert carried.vector_models() == [new, other]
             assert vectors(carried, new) == vectors(carried, other) == listed(keys, found)
+
+    # -- the journal -----------------------------------------------------------------------
+
+    def test_a_journal_is_there_from_the_first_append_until_it_is_dropped(
+        self, store: Store, reopen: Callable[[], Store]
+    ) -> None:
+        other = reopen()
+        assert not other.has_journal()
+        number = store.append(segment(0))
+        assert other.has_journal()
+        with store.writer() as writer:
+            writer.folded(number)
+            writer.commit()
+        assert other.has_journal()
+        assert store.clear_journal(number)
+        assert not other.has_journal()
+
+    # -- writing ---------------------------------------------------------------------------
+
+    def test_a_second_writer_is_told_that_the_store_is_busy(
+        self, store: Store, reopen: Callable[[], Store]
+    ) -> None:
+        with store.writer(), pytest.raises(StoreBusy), reopen().writer(timeout=0.0):
+            raise AssertionError("two writers at once")
+        with reopen().writer(timeout=0.0):
+            pass
+
+    def test_a_view_stays_what_it_was_while_another_is_written(
+        self, store: Store, reopen: Callable[[], Store]
+    ) -> None:
+        with store.writer() as writer:
+            take(writer, [line("one")])
+            writer.commit()
+            take(writer, [line("two")])
+            with reopen().view() as view:
+                assert texts(view, "3f2a") == ["one"]
+            writer.commit()
+        with store.view() as view:
+            assert texts(view, "3f2a") == ["one", "two"]
+
+    def test_a_prepared_parcel_is_as_good_as_its_lines(self, store: Store, empty: Store) -> None:
+        """Only for an engine whose writer adopts what other processes prepared."""
+        with store.writer() as writer, empty.writer() as plain:
+            if not isinstance(writer, BulkWriter):
+                pytest.skip("this engine takes everything in one process")
+            collector = pickle.loads(pickle.dumps(writer.collector))()
+            for each in (collector, plain):
+                take(each, [line("a"), line("b", usage=Usage("u", "m-1", 5, output=3))])
+                take(each, [line("c")], name="b.jsonl", id_="4f2a0000-bbbb")
+            assert not writer.has_source(HOST, "/logs/a.jsonl")
+            assert writer.adopt(pickle.loads(pickle.dumps(collector.parcel())))
+            assert writer.has_source(HOST, "/logs/a.jsonl")
+            again = writer.collector()
+            take(again, [line("c")], name="c.jsonl", id_="5f2a0000-cccc")
+            assert not writer.adopt(again.parcel())
+            writer.commit()
+            plain.commit()
+        with store.view() as view, empty.view() as expected:
+            assert shown(view) == shown(expected)
+
+    # -- the store as a whole --------------------------------------------------------------
+
+    def test_it_has_a_name_for_people(self, store: Store, reopen: Callable[[], Store]) -> None:
+        assert store.name
+        assert reopen().name == store.name
+
+    def test_its_footprint_grows_with_what_it_holds(self, store: Store) -> None:
+        before = store.footprint()
+        with store.writer() as writer:
+            take(writer, [line(secrets.token_hex(1 << 18))])
+            writer.commit()
+        after = store.footprint()
+        assert before.bytes < after.bytes
+        assert 0 < before.written_ms <= after.written_ms
+
+    def test_a_sound_store_has_no_findings(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(writer, [line("a"), line("b")])
+            writer.commit()
+        assert store.check() == []
+
+    def test_lines_are_counted_by_flag(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(
+                writer,
+                [Line(b"{", LineFlag.BAD), Line(b"", LineFlag.BLANK), line("a"), Line(b"[", LineFlag.BAD)],
+            )
+            writer.commit()
+        with store.view() as view:
+            counts = view.flag_counts()
+        assert {flag: count for flag, count in counts.items() if count} == {
+            LineFlag.BAD: 2,
+            LineFlag.BLANK: 1,
+        }
+
+    def test_many_lines_are_located_like_one(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(writer, [line("a", usage=Usage("1", "m", 5, output=1)), line("x")])
+            take(writer, [line("b", usage=Usage("2", "m", 6, output=2))], name="b.jsonl", id_="4f2a")
+            take(writer, [line("c", usage=Usage("3", "m", 7, output=3))], cursor=Cursor(offset=2))
+            writer.commit()
+        with store.view() as view:
+            columns = view.usage()
+            lines = [int(each) for each in columns.line[np.argsort(columns.time)]]
+            found = [(where.file.path, number) for where, number in view.locate_many(lines)]
+            assert found == [("/logs/a.jsonl", 1), ("/logs/b.jsonl", 1), ("/logs/a.jsonl", 3)]
+            assert view.locate_many(lines) == [view.locate(each) for each in lines]
+            assert view.locate_many([]) == []
+
+    def test_columns_of_nothing_are_numbers_too(self, store: Store) -> None:
+        with store.view() as view:
+            columns = view.usage()
+        names = ("session", "model", "time", "line", "input", "output", "cache_read", "reasoning")
+        assert {getattr(columns, name).dtype.kind for name in names} <= {"i", "u"}
+
+    def test_a_replacement_takes_the_place_of_what_was_there(
+        self, store: Store, reopen: Callable[[], Store]
+    ) -> None:
+        with store.writer() as writer:
+            take(writer, [line("old")])
+            writer.folded(store.append(segment(0)))
+            writer.commit()
+        with store.view() as view:
+            before = view.info()
+        with store.replacement() as (old, new):
+            assert texts(old, "3f2a") == ["old"]
+            with new.writer() as writer:
+                take(writer, [line("new")])
+                writer.commit()
+            with new.view() as view:
+                assert texts(view, "3f2a") == ["new"]
+        with reopen().view() as view:
+            assert texts(view, "3f2a") == ["new"]
+            after = view.info()
+        assert (after.id, after.folded) == (before.id, before.folded)
+        assert after.epoch != before.epoch
+
+    def test_a_replacement_that_fails_has_changed_nothing(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(writer, [line("old")])
+            writer.commit()
+        with store.view() as view:
+            before = view.info()
+
+        def interrupted() -> None:
+            with store.replacement() as (_, new), new.writer() as writer:
+                take(writer, [line("new")])
+                writer.commit()
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            interrupted()
+        with store.view() as view:
+            assert texts(view, "3f2a") == ["old"]
+            assert view.info() == before
+
+    def test_salvaging_a_sound_store_loses_nothing_and_keeps_it_aside(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(writer, [line("a"), line("b")])
+            writer.commit()
+        with store.salvage() as (old, new), new.writer() as writer:
+            (each,) = old.sources()
+            kept = [Line(found.data, found.flags) for found in old.lines(each)]
+            take(writer, kept)
+            writer.commit()
+        assert (old.lost_lines, old.lost, bool(old.moved_to)) == (0, [], True)
+        with store.view() as view:
+            assert raw(view) == line("a").data + b"\n" + line("b").data + b"\n"
+
+    def test_compacting_changes_nothing_that_is_shown(
+        self, store: Store, reopen: Callable[[], Store]
+    ) -> None:
+        half = Line(b'{"text":"ha', LineFlag.PENDING)
+        with store.writer() as writer:
+            take(writer, [line("a"), half], cursor=Cursor(waiting=True, terminated=False))
+            take(writer, [line("half", usage=Usage("u", "m", 5, output=3))])
+            take(writer, [line("a"), line("c")], name="b.jsonl", id_="4f2a0000-bbbb")
+            writer.add_vectors(VectorModel("static", "r1", 4), *rows_of(3))
+            writer.commit()
+        with store.view() as view:
+            before, info = shown(view), view.info()
+        store.compact()
+        with reopen().view() as view:
+            assert shown(view) == before
+            assert view.info().id == info.id
+            assert view.info().epoch != info.epoch
+            assert len(vectors(view, VectorModel("static", "r1", 4))) == 3
+        with store.writer() as writer:
+            assert list(take(writer, [line("c")], name="c.jsonl", id_="5f2a0000-cccc").known) == [True]
+
+    def test_a_copy_is_all_or_nothing(self, store: Store, copy_name: str) -> None:
+        with store.writer() as writer:
+            take(writer, [line("a")])
+            writer.commit()
+        if not store.copy_to(copy_name):
+            pytest.skip("this engine is copied line by line")
+        copy = open_store(location(copy_name))
+        try:
+            with copy.view() as view, store.view() as expected:
+                assert shown(view) == shown(expected)
+        finally:
+            copy.close()

@@ -34,7 +34,8 @@ class Source:
 class StoredEntry:
     """An entry with the short id it is addressed by and the ids of its record in the log.
 
-    `row` is its place among all entries, `session_row` that of its session; -1 outside a store.
+    `row` is its number among all entries, `session_row` that of its session; -1 outside a store.
+    Numbers grow in the order in which things came, and may have gaps.
     """
 
     id: str
@@ -76,8 +77,28 @@ class VectorModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be. `error`: data is affected; `warning`: only worth knowing."""
+
+    level: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What a store takes, what waits in its journal included, and when it was last written."""
+
+    bytes: int
+    written_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """The store as a whole. `folded` is the last journal number that is in it."""
+    """The store as a whole. `folded` is the last journal number that is in it.
+
+    `entries` counts them; `rows_end` is one behind the last one's row, 0 where there is none. `epoch`
+    changes whenever rows may stand for something else than they did.
+    """
 
     id: str
     format: int
@@ -89,6 +110,7 @@ class StoreInfo:
     sources: int
     lines: int
     entries: int
+    rows_end: int
     responses: int
     line_bytes: int
     subagents: int  # of the sessions

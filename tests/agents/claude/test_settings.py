@@ -1,4 +1,4 @@
-"""Claude Code's settings: our entries go in once and come out without a trace (C25)."""
+"""Claude Code's settings: our entries go in once and come out without a trace."""
 
 from __future__ import annotations
 

@@ -336,7 +336,7 @@ _LINES = st.lists(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lines=_LINES, newline=st.sampled_from(["\n", "\r\n"]), last=st.booleans(), more=_LINES)
 def test_whatever_the_file_says_it_says_again(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], newline: str, last: bool, more: list[str]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.memories import open_memory, scratch
-from tests.values.test_conversation import answer, result, text, turn, use
+from tests.support.messages import answer, result, text, turn, use
 
 from recollect.agents.codex.write import OPENAI, new_id, provider, render, target, validate
 from recollect.export.read import conversation

@@ -1,4 +1,4 @@
-"""Changing a settings file: whole or not at all, with the original kept (C25)."""
+"""Changing a settings file: whole or not at all, with the original kept."""
 
 from __future__ import annotations
 

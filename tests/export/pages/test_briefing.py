@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.support.pages import call, forms, result, text, told
 
 from recollect.export.pages.briefing import Briefing, brief, json_object, markdown, origin, utc
 from recollect.export.pages.html import html
@@ -13,23 +14,6 @@ from recollect.values.conversation import Block, Conversation, Message
 from recollect.values.records import SessionFacts
 from recollect.values.stored import Session
 from recollect.values.text import ascii_json
-
-
-def text(words: str, role: Any = "user", **fields: Any) -> Message:
-    return Message(role, (Block({"type": "text", "text": words}, "e1"),), "claude", "s1", **fields)
-
-
-def call(name: str, id: str, **given: Any) -> Block:
-    return Block({"type": "tool_use", "id": id, "name": name, "input": given}, "c" + id)
-
-
-def result(id: str, content: Any, *, failed: bool = False) -> Block:
-    return Block({"type": "tool_result", "tool_use_id": id, "content": content, "is_error": failed}, "r" + id)
-
-
-def told(*messages: Message, **head: Any) -> Briefing:
-    return brief(Conversation(messages, "A title", "/home/ada/harbor", "harbor", "main", ("claude",)), **head)
-
 
 CALLS = (
     text("Fix the *tide* table", time_ms=1_772_000_000_000),
@@ -232,7 +216,3 @@ def test_a_time_no_calendar_has_is_not_told(time_ms: int) -> None:
 
 def test_the_same_conversation_gives_the_same_bytes() -> None:
     assert forms(whole()) == forms(whole())
-
-
-def forms(found: Briefing) -> list[str]:
-    return [markdown(found), html(found), ascii_json(json_object(found))]

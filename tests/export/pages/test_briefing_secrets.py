@@ -1,4 +1,4 @@
-"""C34: none of thirty secrets is in a byte of a briefing, whatever its field and its spelling."""
+"""None of thirty secrets is in a byte of a briefing, whatever its field and its spelling."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from collections import Counter
 from urllib.parse import quote
 
 import pytest
-from tests.export.pages.test_briefing import forms, text, told
-from tests.export.pages.test_html import conversation
+from tests.support.pages import conversation, forms, text, told
 
 from recollect.export.pages.briefing import Briefing, Origin, brief, json_object, markdown
 from recollect.export.pages.html import html

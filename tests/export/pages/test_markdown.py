@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from tests.export.pages.test_html import PAYLOADS, briefing
+from tests.support.pages import PAYLOADS, briefing
 
 from recollect.export.pages import briefing as briefings
 from recollect.export.pages.markdown import fenced, markdown, plain, quoted

@@ -1,6 +1,6 @@
 """The hand-written conversations of `talks/*.txt` as logs, for the tests and for `benchmarks.assemble`.
 
-Written as `tests/search/talks.py` says, and `@noise KIND COUNT` stands for so many lines of tool output
+Written as `tests/support/talks.py` says, and `@noise KIND COUNT` stands for so many lines of tool output
 that nobody reads: made here, so that the talks can be read. Each session is a talk of its own; a
 marker names the one entry it stands on.
 """
@@ -11,7 +11,7 @@ import datetime
 import re
 from pathlib import Path
 
-from tests.search.talks import Said, Talk, write_logs
+from tests.support.talks import Said, Talk, write_logs
 
 FOLDER = Path(__file__).parent / "talks"
 

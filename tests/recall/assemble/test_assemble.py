@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 from benchmarks.assemble_tasks import TASKS
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.insight.test_history import Talk
 from tests.recall.assemble.conftest import Told
+from tests.support.claude_talk import Talk
+from tests.support.examples import examples
 from tests.support.memories import open_memory
 
 from recollect.memory import Memory
@@ -59,7 +60,7 @@ def names_in(memory: Memory, description: str, budget: int = 2000, **how: Any) -
 # -- what is promised ----------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(TASKS), st.integers(BUDGET_TOKENS_MIN, 6000))
 def test_the_conversation_takes_no_more_than_was_counted(talks: Told, task: Any, budget: int) -> None:
     found = made(talks, task.description, budget)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.recall.assemble.conftest import Told
+from tests.support.examples import examples
 
 from recollect.recall.assemble.pieces import Ask, Plan
 from recollect.recall.assemble.plan import FACETS_MAX, plan
@@ -81,7 +82,7 @@ def test_a_description_has_an_end(talks: Told) -> None:
         planned(talks, "token " * 3000)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(max_size=300) | st.text('ab ,;:."`()and-', max_size=120))
 def test_whatever_is_said_becomes_a_plan_or_a_refusal(talks: Told, description: str) -> None:
     try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from recollect.insight.turns import Key
 from recollect.recall.assemble.expand import FIXED, Exchange, Extra
@@ -43,7 +44,7 @@ def price(chosen: Selection, costs: Costs) -> int:
     return told + sum(costs.separators[session] for session in runs)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(stores(), st.integers(0, 3000))
 def test_no_budget_is_ever_exceeded(store: tuple[list[Exchange], Costs], budget: int) -> None:
     exchanges, costs = store
@@ -51,7 +52,7 @@ def test_no_budget_is_ever_exceeded(store: tuple[list[Exchange], Costs], budget:
     assert price(chosen, costs) <= chosen.tokens <= budget
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(stores(), st.integers(0, 3000))
 def test_what_is_chosen_is_whole_and_the_same_again(store: tuple[list[Exchange], Costs], budget: int) -> None:
     exchanges, costs = store

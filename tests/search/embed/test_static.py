@@ -9,8 +9,9 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from recollect.search.embed import static
 from recollect.search.embed.contract import Embedder
@@ -94,7 +95,7 @@ def test_rows_are_unit_and_no_words_are_zeros(embedder: StaticEmbedder) -> None:
     assert embedder.encode([]).shape == (0, 256)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(
     texts=st.lists(st.text(max_size=60) | st.sampled_from([a for row in NEARER for a in row]), max_size=20)
 )

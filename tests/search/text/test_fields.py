@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recollect.search.text.fields import (
@@ -80,7 +80,6 @@ class TestBody:
     def test_a_long_text_is_cut(self) -> None:
         assert len(body_of(Entry(Kind.RESULT, "ab " * BODY_CHARS_MAX))) == BODY_CHARS_MAX
 
-    @settings(deadline=None)
     @given(st.text(st.characters(exclude_categories=[])), st.sampled_from(Kind))
     @example('{"a":"\\ud800\\n"}', Kind.CALL)
     @example("[" * 5000, Kind.RESULT)
@@ -148,7 +147,6 @@ class TestPaths:
     def test_a_path_is_one_however_it_is_written(self, written: str) -> None:
         assert path_term(written) == "src/a.py"
 
-    @settings(deadline=None)
     @given(st.lists(st.text(st.characters(exclude_characters="/\\"), min_size=1), min_size=1, max_size=10))
     def test_every_suffix_a_person_may_type_is_a_term(self, names: list[str]) -> None:
         path = "/" + "/".join(names)
@@ -235,12 +233,10 @@ class TestIdentifiers:
         assert parts("toolu_01XgFmGcP5Et728d3LpQhFdX") == set()
         assert split_humps("getUserName HTTPServer URLs") == "get User Name HTTP Server URLs"
 
-    @settings(deadline=None)
     @given(st.lists(st.text(st.sampled_from("aB0_./\\-@: \né世"), max_size=30), max_size=8))
     def test_many_texts_at_once_are_as_one_by_one(self, texts: list[str]) -> None:
         assert identifiers(texts) == [each for text in texts for each in identifiers([text])]
 
-    @settings(deadline=None)
     @given(st.text(st.sampled_from("aB0_./\\-@: \né世"), max_size=40))
     def test_what_a_query_asks_for_is_in_the_text(self, text: str) -> None:
         """The same text, indexed and asked for, agrees on its terms."""
@@ -258,7 +254,6 @@ class TestCjk:
         assert cjk_query("数据库 ok 表") == ["数据", "据库", "表"]
         assert cjk_query("かな 한국어 ok") == ["かな", "한국", "국어"]
 
-    @settings(deadline=None)
     @given(st.text(st.sampled_from("a 数据库かな한국어𠀀é、")))
     def test_what_a_query_asks_for_is_in_the_text(self, text: str) -> None:
         assert set(cjk_query(text)) <= set(cjk_terms(text).split())

@@ -20,9 +20,10 @@ from pathlib import Path
 
 import pytest
 import tantivy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tests.faults.children import environment
+from tests.support.children import environment
+from tests.support.examples import examples
 from tests.support.memories import scratch
 
 from recollect.search.text import index as module
@@ -264,7 +265,7 @@ class TestFit:
         assert (having(index, "fern"), index.rows, opened(folder).rows) == ([], 0, 0)
         assert caught_up(index, talk) == 2
 
-    @settings(deadline=None, max_examples=40)
+    @examples(40)
     @given(st.randoms(use_true_random=False), st.sampled_from(["delete", "cut", "flip", "junk"]))
     def test_damaged(self, chance: random.Random, how: str) -> None:
         """Any damage costs answers at most: no error, and what is seen to be damaged is built again."""
@@ -410,7 +411,7 @@ class TestAsking:
             index.search(Query.phrase_query(index.schema, "whole", ["a", "b"]), 5)
         assert having(index, "lamp") == [0]
 
-    @settings(deadline=None, max_examples=50)
+    @examples(50)
     @given(st.text(st.characters(exclude_categories=[])))
     def test_any_text_can_be_indexed_and_asked_for(self, text: str) -> None:
         talk = Talk()

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from recollect.search.vectors.arrays import Arrays
 
@@ -36,7 +37,7 @@ def test_a_new_folder_is_empty(tmp_path: Path) -> None:
 
 
 @given(counts=st.lists(st.integers(0, 3000), max_size=5))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_was_appended_is_there_for_all(tmp_path_factory, counts: list[int]) -> None:
     folder = tmp_path_factory.mktemp("arrays")
     arrays, other = Arrays(folder, SHAPES), Arrays(folder, SHAPES)

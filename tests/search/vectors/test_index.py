@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from tests.faults.children import environment
+from tests.support.children import environment
+from tests.support.examples import examples
 from tests.support.memories import open_memory
 
 from recollect.memory import Memory
@@ -147,7 +148,7 @@ LONG = st.integers(1, 4).map(lambda n: " ".join(f"w{i % (40 * n)}" for i in rang
     k=st.integers(1, 12),
     rounds=st.integers(1, 5),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(25, suppress_health_check=[HealthCheck.too_slow])
 def test_nearest_and_scores_are_what_a_plain_scan_gives(tmp_path_factory, batches, query, k, rounds):
     world = World(tmp_path_factory.mktemp("world"))
     with pytest.MonkeyPatch.context() as patch:
@@ -521,14 +522,14 @@ def test_one_process_searches_while_another_indexes(world: World) -> None:
             reached.append(reader.rows)
     reader.reload()
     assert reached == sorted(reached)
-    assert 0 < min(filter(None, reached)) < reader.rows == 600
+    assert 0 < min(filter(None, reached)) <= reader.rows == 600
     agrees(world, reader, "text 7 and 7", 20)
 
 
 CHILD = """
 import sys
 from pathlib import Path
-from tests.index.test_vectors import Counting, VectorIndex, module
+from tests.search.vectors.test_index import Counting, VectorIndex, module
 from recollect.store.hdf5.engine import Hdf5Store
 module.ROUND_ROWS, module.EMBED_PIECES, module.COMMIT_VECTORS = 40, 5, 15
 store = Hdf5Store.open(Path(sys.argv[1]))
@@ -558,7 +559,7 @@ def test_killed_at_any_moment_it_goes_on_where_it_was(world: World) -> None:
             child.send_signal(signal.SIGKILL)
         reached.append(world.open().rows)
     assert reached == sorted(reached)
-    assert 0 < reached[-1] < 600
+    assert 0 < reached[-1] <= 600
     agrees(world, world.caught_up(), "text 7 and", 30)
     assert set(world.stored().values()) == {1}
     assert len(world.stored()) == 600

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tests.support.examples import examples
 
 from recollect.search.embed.contract import Vectors
 from recollect.search.vectors import gpu, nearest, quantised, scan
@@ -113,7 +114,6 @@ def test_quantised_strategies_find_nearly_all(name: str, tmp_path: Path) -> None
     assert got / of >= (0.97 if name == "fastscan" else 0.8)  # ivfpq is tuned for a million rows
 
 
-@settings(deadline=None)
 @given(
     vectors=arrays.arrays(
         np.float16, st.tuples(st.integers(1, 40), st.just(8)), elements=st.floats(-1, 1, width=16)
@@ -130,7 +130,7 @@ def test_a_scan_is_the_plain_sum_and_ties_go_to_the_lower_row(
     assert np.allclose(got, (vectors.astype(np.float64) @ query)[ids], atol=1e-5)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(count=st.integers(1, 300), copy=st.booleans(), data=st.data())
 def test_a_row_has_the_same_bits_alone_and_among_others(count: int, copy: bool, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -235,7 +235,7 @@ def test_an_index_that_does_not_fit_is_one_that_covers_nothing(name: str, what: 
     assert not load(name, vectors, tmp_path).stale(3000)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(cut=st.floats(0, 1), name=st.sampled_from(QUANTISED))
 def test_an_index_cut_anywhere_is_none(
     cut: float, name: str, tmp_path_factory: pytest.TempPathFactory

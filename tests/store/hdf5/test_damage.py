@@ -1,4 +1,4 @@
-"""C09: a damaged store is told as such or reads right, no file is changed, repair keeps every good line."""
+"""A damaged store is told as such or reads right, no file is changed, repair keeps every good line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import h5py
 import pytest
-from tests.intake.test_ingest import adds_up, claude_path, digest, said, texts, uuid_of, write
 from tests.support import DATA, ROOT, SOURCE
+from tests.support.logs import adds_up, claude_path, digest, said, texts, uuid_of, write
 from tests.support.memories import HOST, content, open_memory, scratch, sources_of
 
 from recollect.light.disk import Disk
@@ -95,7 +95,7 @@ READS: dict[str, Callable[[Memory], object]] = {
 
 
 @pytest.mark.parametrize("name", WHOLE_FILE)
-def test_c09_a_store_that_cannot_be_read_says_so_and_is_left_alone(store: Path, name: str) -> None:
+def test_a_store_that_cannot_be_read_says_so_and_is_left_alone(store: Path, name: str) -> None:
     change, error = WHOLE_FILE[name]
     _edit(store, change)
     before = _files(store.parent)
@@ -119,7 +119,7 @@ def test_c09_a_store_that_cannot_be_read_says_so_and_is_left_alone(store: Path, 
     assert _files(store.parent) == before
 
 
-def test_c09_a_folder_in_the_stores_place_is_left_alone(folder: Path) -> None:
+def test_a_folder_in_the_stores_place_is_left_alone(folder: Path) -> None:
     (folder / "m.h5").mkdir()
     write(folder / "m.h5" / "inside", b"mine")
     with pytest.raises(NotAStore) as caught:
@@ -128,7 +128,7 @@ def test_c09_a_folder_in_the_stores_place_is_left_alone(folder: Path) -> None:
     assert (folder / "m.h5" / "inside").read_bytes() == b"mine"
 
 
-def test_c09_garbage_in_the_journal_costs_no_whole_append(store: Path) -> None:
+def test_garbage_in_the_journal_costs_no_whole_append(store: Path) -> None:
     source = SourceFile("claude", "/gone/j.jsonl", session="journal")
     with open_memory(store) as memory:
         first = said(1, "one") + b"\n"
@@ -247,7 +247,7 @@ def _all(data: bytes, mark: bytes) -> Iterator[int]:
         at = data.find(mark, at + 1)
 
 
-def test_c09_any_flipped_bit_is_told_or_harmless(good: Path, folder: Path) -> None:
+def test_any_flipped_bit_is_told_or_harmless(good: Path, folder: Path) -> None:
     chance = random.Random(2026)
     data = good.read_bytes()
     flips = [(chance.randrange(len(data)), chance.randrange(8)) for _ in range(25)]
@@ -259,14 +259,14 @@ def test_c09_any_flipped_bit_is_told_or_harmless(good: Path, folder: Path) -> No
     assert Counter(each[2] for each in found)["told"] > 10  # or the damage was not where it mattered
 
 
-def test_c09_any_page_of_garbage_is_told_or_harmless(good: Path, folder: Path) -> None:
+def test_any_page_of_garbage_is_told_or_harmless(good: Path, folder: Path) -> None:
     pages = good.stat().st_size // PAGE_BYTES
     damages = [(page * PAGE_BYTES, 8) for page in random.Random(7).sample(range(1, pages), 12)]
     assert _bad(outcomes(good, folder, damages)) == []
 
 
 @pytest.mark.full
-def test_c09_two_thousand_flipped_bits_are_told_or_harmless(good: Path, folder: Path) -> None:
+def test_two_thousand_flipped_bits_are_told_or_harmless(good: Path, folder: Path) -> None:
     chance = random.Random()
     data = good.read_bytes()
     flips = [(chance.randrange(len(data)), chance.randrange(8)) for _ in range(1000)]
@@ -305,7 +305,7 @@ REPAIRABLE = {
 
 
 @pytest.mark.parametrize("place", REPAIRABLE)
-def test_c09_repair_keeps_every_good_line_and_says_what_it_lost(good: Path, store: Path, place: str) -> None:
+def test_repair_keeps_every_good_line_and_says_what_it_lost(good: Path, store: Path, place: str) -> None:
     with open_memory(good, create=False) as memory:
         whole = _lines(memory)
         before = content(memory)
@@ -321,8 +321,8 @@ def test_c09_repair_keeps_every_good_line_and_says_what_it_lost(good: Path, stor
         assert bool(report.lost_lines) == (REPAIRABLE[place] == "lines")
         assert report.lost or REPAIRABLE[place] == "derived"
         assert report.kept_lines == kept.total()
-        assert digest(report.moved_to) == damaged
-        assert report.moved_to.name.startswith("m.h5.damaged-2")
+        assert digest(Path(report.moved_to)) == damaged
+        assert Path(report.moved_to).name.startswith("m.h5.damaged-2")
         assert memory.check() == []
         first = content(memory)
         if REPAIRABLE[place] == "derived":
@@ -333,7 +333,7 @@ def test_c09_repair_keeps_every_good_line_and_says_what_it_lost(good: Path, stor
         assert content(memory) == first
 
 
-def test_c09_what_a_repair_lost_comes_back_from_the_logs(good: Path, store: Path) -> None:
+def test_what_a_repair_lost_comes_back_from_the_logs(good: Path, store: Path) -> None:
     with open_memory(good, create=False) as memory:
         before = content(memory)
     _damage(store, "streams/lines/data")
@@ -350,7 +350,7 @@ def test_c09_what_a_repair_lost_comes_back_from_the_logs(good: Path, store: Path
         assert memory.ingest([DATA / "claude", DATA / "codex", good.parent / "logs"]).changed == 0
 
 
-def test_c09_the_lost_end_of_a_log_is_read_again(folder: Path) -> None:
+def test_the_lost_end_of_a_log_is_read_again(folder: Path) -> None:
     """What is left is how the file begins, so only its end is read, and no version begins."""
     path = claude_path(folder / "logs", 1)
     with open_memory(folder / "m.h5") as memory:
@@ -358,17 +358,17 @@ def test_c09_the_lost_end_of_a_log_is_read_again(folder: Path) -> None:
             data = b"".join(said(n, f"prompt {n}") + b"\n" for n in range(10 * (half + 1)))
             write(path, data)
             memory.ingest([folder / "logs"])
-        with h5py.File(memory.path, "r") as file:
+        with h5py.File(Path(memory.name), "r") as file:
             at, length = (int(file[f"streams/lines/blocks/{name}"][1]) for name in ("at", "length"))
             start = file["streams/lines/data"].id.get_chunk_info(0).byte_offset
-        _edit(memory.path, lambda data: _garbage(data, start + at + length // 2, 8))
+        _edit(Path(memory.name), lambda data: _garbage(data, start + at + length // 2, 8))
         assert memory.repair().lost_lines == 10
         assert memory.ingest([folder / "logs"]).restarted == 0
         assert texts(memory, uuid_of(1)) == [f"prompt {n}" for n in range(20)]
         assert b"".join(memory.raw(uuid_of(1))) == data
 
 
-def test_c09_a_line_that_is_not_what_was_read_is_found_and_given_up(
+def test_a_line_that_is_not_what_was_read_is_found_and_given_up(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every checksum holds, and still the line's own key says that these are not its bytes."""
@@ -388,20 +388,20 @@ def test_c09_a_line_that_is_not_what_was_read_is_found_and_given_up(
         assert b"".join(memory.raw(uuid_of(1))) == b"\n".join(lines) + b"\n"
 
 
-def test_c09_a_failed_repair_leaves_the_original(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_repair_leaves_the_original(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _damage(store, "streams/lines/data")
     before = _files(store.parent)
 
     def fail(*_: object) -> None:
         raise StoreCorrupt(store, "the new one is no better")
 
-    monkeypatch.setattr("recollect.memory._verified", fail)
+    monkeypatch.setattr("recollect.store.hdf5.check.verify", fail)
     with open_memory(store) as memory, pytest.raises(StoreCorrupt):
         memory.repair()
     assert _files(store.parent) == before
 
 
-def test_c09_a_repair_that_was_done_keeps_the_damaged_file_whatever_follows(
+def test_a_repair_that_was_done_keeps_the_damaged_file_whatever_follows(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The new file is in place, and then a sync fails: the old one has no other name any more."""
@@ -425,7 +425,7 @@ def test_c09_a_repair_that_was_done_keeps_the_damaged_file_whatever_follows(
     assert damaged in _files(store.parent).values()
 
 
-def test_c09_a_repair_keeps_what_waits_in_the_journal(store: Path) -> None:
+def test_a_repair_keeps_what_waits_in_the_journal(store: Path) -> None:
     source = SourceFile("claude", "/gone/j.jsonl", session="journal")
     with open_memory(store) as memory:
         memory.append(Segment(source, HOST, 0, said(1, "waiting") + b"\n"))

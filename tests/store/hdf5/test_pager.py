@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.examples import examples
 from tests.support.memories import scratch
 
 import recollect
@@ -155,7 +155,7 @@ class PagerMachine(RuleBasedStateMachine):
 
 
 TestPager = PagerMachine.TestCase
-TestPager.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
+TestPager.settings = examples(40, stateful_step_count=20)
 
 
 def test_an_error_in_a_read_is_kept_and_raised_by_check(

@@ -9,9 +9,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from tests.support import DATA
+from tests.support.examples import examples
 from tests.support.memories import content, open_memory
 
 from recollect.memory import Memory
@@ -161,7 +162,7 @@ def test_a_damaged_index_of_blocks_makes_the_model_absent(path: Path, column: st
 
 
 @given(chunk=st.integers(0), byte=st.integers(0), bit=st.integers(0, 7))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_flipped_bit_makes_a_wrong_vector(
     path: Path, good: tuple[bytes, Array, Array], chunk: int, byte: int, bit: int
 ) -> None:
@@ -181,7 +182,7 @@ def test_no_flipped_bit_makes_a_wrong_vector(
     dims=st.integers(1, 9),
     span=st.tuples(st.integers(0, 150), st.integers(0, 150)),
 )
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_rows_come_back(tmp_path: Path, batches: list[int], dims: int, span: tuple[int, int]) -> None:
     """Whatever half-precision numbers they are made of, NaN and infinities too."""
     (tmp_path / "any.h5").unlink(missing_ok=True)

@@ -26,7 +26,6 @@ from recollect.recall.assemble.pieces import FILE, NAME, PHRASE, Ask, Facet, Pla
 from recollect.recall.excerpt import has_text
 from recollect.search.query import AnyOf, Between, Is, Node, Phrase
 from recollect.search.run import Request
-from recollect.search.session_filters import thread_numbers
 from recollect.search.text.fields import files_of, path_term
 from recollect.values.records import Flag, Kind
 
@@ -78,7 +77,7 @@ class Gathered:
 
     hits: list[Hit]
     strategies: list[Strategy]
-    threads: list[int]
+    threads: dict[int, int]
     fresh: Fresh
     notes: tuple[str, ...]
 
@@ -92,7 +91,7 @@ class _Gathering:
     def __init__(self, search: Search, plan: Plan, budget_tokens: int, now: datetime.datetime) -> None:
         self._search, self._plan, self._now = search, plan, now
         self._limit = min(max(budget_tokens // LIMIT_TOKENS, LIMIT_MIN), LIMIT_MAX)
-        self._threads = thread_numbers(list(search.sessions))
+        self._threads = search.sessions.threads
         self._hits: dict[int, Hit] = {}
         self._strategies: list[Strategy] = []
         self._notes: list[str] = []

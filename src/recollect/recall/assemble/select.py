@@ -36,7 +36,7 @@ class Costs:
     rows: Mapping[int, int]
     separators: Mapping[int, int]
     times: Mapping[Key, int]
-    threads: Sequence[int]
+    threads: Mapping[int, int]
     same: Mapping[int, Hashable]
 
 

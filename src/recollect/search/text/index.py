@@ -114,7 +114,7 @@ class TextIndex:
 
     @property
     def rows(self) -> int:
-        """Entries [0, rows) are indexed."""
+        """The entries of rows [0, rows) are indexed."""
         return self._now.rows
 
     @property
@@ -146,18 +146,18 @@ class TextIndex:
                 self.reload()
                 if held and info.epoch == self._epoch and not self.is_current(view):
                     with _failing():
-                        writer = self._writer(info.entries - self.rows)
+                        writer = self._writer(info.rows_end - self.rows)
                         self._forget(writer, view.replaced())
-                    batches = _batches(view, self.rows, info.entries)
+                    batches = _batches(view, self.rows, info.rows_end)
                     until = math.inf if deadline is None else deadline
-                    self._take(writer, batches, info.entries, until, progress)
+                    self._take(writer, batches, info.rows_end, until, progress)
         except _Failed:
             self._attach()
         return self.rows
 
     def is_current(self, view: View) -> bool:
         """Whether every entry is in it, and none that was replaced since."""
-        return self.rows >= view.info().entries and self._now.replaced >= len(view.replaced())
+        return self.rows >= view.info().rows_end and self._now.replaced >= len(view.replaced())
 
     def search(self, query: tantivy.Query, limit: int) -> Found:
         """The best documents. Which of several with one score are taken does not depend on chance."""

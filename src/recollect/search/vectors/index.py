@@ -282,17 +282,17 @@ class _CatchingUp:
         with self._views() as view:
             info = view.info()
             start = self._arrays.count("ends")
-            if (info.id, info.epoch) != self._store or start >= info.entries:
+            if (info.id, info.epoch) != self._store or start >= info.rows_end:
                 return False
             self._sync(view)
-            keys, texts, counts = _read(view, start, min(start + ROUND_ROWS, info.entries))
+            keys, texts, counts = _read(view, start, min(start + ROUND_ROWS, info.rows_end))
         # The view is closed: embedding may take long, and commits wait for those who read.
         finished = self._embed(keys, texts)
         self._commit()
         self._map(keys, counts)
         if self._progress is not None:
-            self._progress(self._arrays.count("ends"), info.entries)
-        return finished and self._arrays.count("ends") < info.entries
+            self._progress(self._arrays.count("ends"), info.rows_end)
+        return finished and self._arrays.count("ends") < info.rows_end
 
     def _late(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline
@@ -440,18 +440,19 @@ def _spans(arrays: Arrays, rows: Array) -> tuple[Array, Array]:
 
 
 def _read(view: View, start: int, stop: int) -> tuple[Array, list[str], Array]:
-    """Keys and texts of the pieces of some entries, and how many each entry has."""
+    """Keys and texts of the pieces of some entries, and how many each row has; where no entry is, none."""
     texts: list[str] = []
-    counts: list[int] = []
+    counts: Array = np.zeros(stop - start, np.int64)
     chars = 0
     for stored in view.entry_range(start, stop):
         pieces = pieces_of(stored.entry)
         texts += pieces
-        counts.append(len(pieces))
+        counts[stored.row - start] = len(pieces)
         chars += sum(map(len, pieces))
         if chars >= ROUND_CHARS:
+            counts = counts[: stored.row - start + 1]
             break
-    return np.array([name_key(text) for text in texts], "<u8"), texts, np.array(counts, np.int64)
+    return np.array([name_key(text) for text in texts], "<u8"), texts, counts
 
 
 def _recall(strategy: str, count: int) -> float:

@@ -1,6 +1,6 @@
 """Verifying a store: every block, every column, every reference, every line's own key.
 
-Run as a program on a path it prints its findings as JSON. The facade does that in a child
+Run as a program on a path it prints its findings as JSON. `Hdf5Store.check` does that in a child
 process, because a damaged file can crash or hang the HDF5 library itself.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,18 +21,14 @@ from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.header import PAGE_BYTES, is_whole
 from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.read import Hdf5View
-from recollect.values.errors import RecollectError
+from recollect.values.errors import RecollectError, StoreCorrupt
 from recollect.values.ids import line_key
+from recollect.values.stored import Finding
+
+if TYPE_CHECKING:
+    from recollect.store.hdf5.engine import Hdf5Store
 
 _ROWS_AT_ONCE = 8192
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is not as it should be. `error`: data is affected; `warning`: only worth knowing."""
-
-    level: str
-    what: str
 
 
 def check_path(path: Path) -> list[Finding]:
@@ -55,6 +52,13 @@ def check_path(path: Path) -> list[Finding]:
     except RecollectError as error:
         findings.append(Finding("error", str(error)))
     return findings
+
+
+def verify(store: Hdf5Store) -> None:
+    """Refuse a store with which anything at all is wrong."""
+    with store.view() as view:
+        for finding in check_view(view):
+            raise StoreCorrupt(store.path, finding.what)
 
 
 def check_view(view: Hdf5View) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ from recollect.store.hdf5.layout import LARGE, ROWS_PER_CHUNK, ROWS_PER_CHUNK_LA
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View
 from recollect.store.hdf5.tables import Stream, Table
+from recollect.store.registry import location
 from recollect.values.errors import (
     NotAStore,
     StoreBusy,
@@ -42,8 +43,11 @@ from recollect.values.errors import (
     StoreWriteFailed,
 )
 from recollect.values.records import Flag, Framing, Kind, LineFlag, Relation, Role, Segment, SourceFlag
+from recollect.values.stored import Finding, Footprint
 
 if TYPE_CHECKING:
+    from recollect.store.contract import Engine
+    from recollect.store.hdf5.read import Salvage
     from recollect.store.hdf5.write import Hdf5Writer
 
 # Version 2 superblocks: their metadata carries checksums, and unlike version 3 they do
@@ -82,6 +86,10 @@ class Hdf5Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
     def close(self) -> None:
         self._journal.close()
         if self._reader is not None:
@@ -92,7 +100,7 @@ class Hdf5Store:
     @contextlib.contextmanager
     def view(self) -> Iterator[Hdf5View]:
         """One consistent state; writers wait with putting theirs in place while this is open."""
-        with self._shared() as reader, _told(self.path, reader.pager):
+        with self._shared() as reader, _naming_file(self.path, reader.pager):
             yield reader.view
 
     @contextlib.contextmanager
@@ -102,7 +110,7 @@ class Hdf5Store:
 
         with self._shared(), self.disk.opened(self.path) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, lambda folded: None)
                 try:
                     yield writer
@@ -173,7 +181,7 @@ class Hdf5Store:
 
         with self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            with _OpenFile(self.path, fd, pager, "r+") as opened, _told(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, functools.partial(self._commit, opened, fd))
                 try:
                     yield writer
@@ -228,8 +236,10 @@ class Hdf5Store:
     def replacement(self, *, timeout: float = 60.0) -> Iterator[tuple[Hdf5View, Hdf5Store]]:
         """The present state and an empty store beside it, which takes this one's place at the end.
 
-        Until then nothing changes; if anything fails, nothing has changed.
+        Until then nothing changes; if anything fails or is wrong with it, nothing has changed.
         """
+        from recollect.store.hdf5.check import verify
+
         with self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             temporary = _temporary(self.path, "tmp")
@@ -239,9 +249,10 @@ class Hdf5Store:
                 with (
                     _OpenFile(self.path, fd, pager, "r") as opened,
                     Hdf5Store(temporary, disk=self.disk) as new,
-                    _told(self.path, pager),
+                    _naming_file(self.path, pager),
                 ):
                     yield opened.view, new
+                    verify(new)
                 with Hdf5Store(temporary, disk=self.disk).writer_lock(timeout):
                     pass  # a commit that is durable but not in place would lose its redo file with its name
                 self.disk.rename(temporary, self.path)
@@ -252,8 +263,67 @@ class Hdf5Store:
                 with contextlib.suppress(OSError):
                     self.disk.unlink(temporary)
 
-    def copy_to(self, target: Path) -> int:
-        """Write the present state to a new file; returns its size."""
+    @contextlib.contextmanager
+    def salvage(self, *, timeout: float = 60.0) -> Iterator[tuple[Salvage, Hdf5Store]]:
+        """What can be read of a damaged file, and an empty store that takes its place; the file is kept."""
+        aside = self._link_aside()
+        try:
+            with self.replacement(timeout=timeout) as (old, new):
+                yield old.salvageable(moved_to=str(aside)), new
+        except BaseException:
+            if os.path.samefile(aside, self.path):  # else it is the only name the old file has
+                aside.unlink()
+            raise
+
+    def _link_aside(self) -> Path:
+        """Give the file a second name, which it keeps when it is replaced."""
+        stem, number = f"{self.path.name}.damaged-{time.strftime('%Y%m%dT%H%M%S')}", 0
+        while (aside := self.path.with_name(f"{stem}-{number}" if number else stem)).exists():
+            number += 1
+        try:
+            os.link(self.path, aside)
+        except OSError as error:
+            raise StoreWriteFailed(aside, error) from error
+        return aside
+
+    def compact(self) -> None:
+        """Rewrite the file without what nothing refers to, packed more densely."""
+        from recollect.store.hdf5.rewrite import copy_store
+
+        with self.replacement() as (old, new), new.writer() as writer:
+            copy_store(old, writer, writer.commit)
+            writer.commit()
+
+    def footprint(self) -> Footprint:
+        """The sizes of the file and its journal, and when the file was last written."""
+        try:
+            found, journal = os.stat(self.path), journal_path(self.path)
+            waiting = os.stat(journal).st_size if journal.exists() else 0
+        except FileNotFoundError:
+            raise StoreMissing(self.path) from None
+        return Footprint(found.st_size + waiting, found.st_mtime_ns // 1_000_000)
+
+    def check(self) -> list[Finding]:
+        """Verify everything, in a child process: a damaged file can crash the HDF5 library itself."""
+        import subprocess
+        import sys
+
+        package = str(Path(__file__).resolve().parents[3])
+        program = f"import sys; sys.path.insert(0, {package!r}); from {__package__}.check import main; main()"
+        command = [sys.executable, "-P", "-c", program, str(self.path)]
+        child = subprocess.run(command, capture_output=True, check=False)
+        if child.returncode:
+            return [Finding("error", f"reading it crashed the HDF5 library (exit {child.returncode})")]
+        return [Finding(**finding) for finding in json.loads(child.stdout)]
+
+    def copy_to(self, target: str) -> bool:
+        """Write the present state, byte for byte, to a new file; False for what is no file."""
+        path = location(target)
+        if isinstance(path, Path):
+            self._copy(path)
+        return isinstance(path, Path)
+
+    def _copy(self, target: Path) -> None:
         self.disk.make_folder(target.parent)
         temporary = _temporary(target, "new")
         try:
@@ -271,7 +341,6 @@ class Hdf5Store:
                     os.close(fd)
             _link(temporary, target)
             self.disk.sync_folder(target.parent)
-            return size
         except OSError as error:
             raise StoreWriteFailed(target, error) from error
         finally:
@@ -282,8 +351,11 @@ class Hdf5Store:
     def append(self, segment: Segment) -> int:
         return self._journal.append(segment.pack())
 
+    def has_journal(self) -> bool:
+        return journal_path(self.path).exists()
+
     def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
-        if not journal_path(self.path).exists():
+        if not self.has_journal():
             return []
         with self.view() as view:
             folded = view.info().folded
@@ -292,6 +364,21 @@ class Hdf5Store:
 
     def clear_journal(self, through: int) -> bool:
         return self._journal.clear(through)
+
+
+class Hdf5Engine:
+    """Stores in files. A hook may append before there ever was a store; then opening makes it."""
+
+    def open(self, url: str, *, create: bool = False) -> Hdf5Store:
+        path = Path(url)
+        return Hdf5Store.open(path, create=create or journal_path(path).exists())
+
+    def exists(self, url: str) -> bool:
+        path = Path(url)
+        return path.exists() or journal_path(path).exists()
+
+
+ENGINE: Engine = Hdf5Engine()
 
 
 class _OpenFile:
@@ -322,7 +409,7 @@ class _OpenFile:
 
 
 @contextlib.contextmanager
-def _told(path: Path, pager: Pager) -> Iterator[None]:
+def _naming_file(path: Path, pager: Pager) -> Iterator[None]:
     """Turn what HDF5 or a checksum complains about into an error that names the file."""
     try:
         yield

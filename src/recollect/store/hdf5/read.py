@@ -106,6 +106,7 @@ class Hdf5View:
             sources=rows["sources"],
             lines=rows["lines"],
             entries=rows["entries"],
+            rows_end=rows["entries"],
             responses=rows["usage"],
             line_bytes=self.line_stream.end,
             subagents=int(np.count_nonzero(self.table("sessions").read("relation") == Relation.SUBAGENT)),
@@ -225,6 +226,10 @@ class Hdf5View:
             if t
         }
 
+    def flag_counts(self) -> dict[LineFlag, int]:
+        flags = self.table("lines").read("flags")
+        return {flag: int(np.count_nonzero(flags & int(flag))) for flag in LineFlag}
+
     def locate(self, line: int) -> tuple[Source, int]:
         return self.locate_many([line])[0]
 
@@ -304,9 +309,9 @@ class Hdf5View:
             if damage := held.damage():
                 yield f"{table.name}/{table.revision}: {damage}"
 
-    def salvageable(self) -> Salvage:
+    def salvageable(self, *, moved_to: str) -> Salvage:
         """The same file, read as far as it can be."""
-        return Salvage(self._file, self._header)
+        return Salvage(self._file, self._header, moved_to)
 
     # -- shared with the writer --------------------------------------------------------
 
@@ -517,8 +522,9 @@ class Salvage(Hdf5View):
     Lines of which no table says any more whose they were come last, as a source of their own.
     """
 
-    def __init__(self, file: h5py.File, header: Header) -> None:
+    def __init__(self, file: h5py.File, header: Header, moved_to: str) -> None:
         super().__init__(file, header)
+        self.moved_to = moved_to
         self.lost_lines = 0
         self.lost: list[str] = []
         self._chains: dict[int, list[tuple[int, int]]] = {}
@@ -644,8 +650,8 @@ class LazySessions:
     def __getitem__(self, row: int) -> Session:
         return self._view.session_at(int(row))
 
-    def __iter__(self) -> Iterator[Session]:
-        return iter(self._view.sessions())
+    def items(self) -> Iterator[tuple[int, Session]]:
+        return enumerate(self._view.sessions())
 
 
 def session_key(agent: str, host: str, id_: str) -> int:

@@ -16,7 +16,7 @@ from functools import cached_property
 import h5py
 import numpy as np
 
-from recollect.store.contract import Array, UsageColumns
+from recollect.store.contract import Array, Collector, UsageColumns
 from recollect.store.derived import REPLACED, Column, DerivedTable, is_new_name
 from recollect.store.hdf5.chains import Chain, Shown, runs
 from recollect.store.hdf5.derived import DerivedRows
@@ -25,7 +25,7 @@ from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.header import Header
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
-from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, Replacing, columns_of
+from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, ParcelWriter, Replacing, columns_of
 from recollect.store.hdf5.read import Hdf5View, RowSource, session_key, source_key
 from recollect.store.hdf5.vectors import Vectors
 from recollect.values.errors import DerivedDamaged
@@ -76,6 +76,8 @@ class _SourceRow:
 
 class Hdf5Writer(Hdf5View):
     """A view that can also take. `commit` hands the last folded number to the store, which owns the pages."""
+
+    collector: type[Collector] = ParcelWriter
 
     def __init__(self, file: h5py.File, header: Header, commit: Callable[[int], None]) -> None:
         super().__init__(file, header)

@@ -1,4 +1,4 @@
-"""C30: names in a payload lead nowhere but to the agent's own transcripts."""
+"""Names in a payload lead nowhere but to the agent's own transcripts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.intake.test_ingest import said, uuid_of
 from tests.support.hook_calls import EVENTS, Desk, tree
+from tests.support.logs import said, uuid_of
 
 from recollect.light.journal import journal_path
 
@@ -85,9 +85,7 @@ def told(desk: Desk) -> set[str]:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_c30_a_transcript_is_a_plain_file_in_the_agents_own_folder(
-    desk: Desk, canary: Path, event: str
-) -> None:
+def test_a_transcript_is_a_plain_file_in_the_agents_own_folder(desk: Desk, canary: Path, event: str) -> None:
     claimed = paths(desk, canary)
     before = tree(canary)
     for name, path in claimed.items():
@@ -109,7 +107,7 @@ FIELDS = ["session_id", "cwd", "hook_event_name", "source", "agent_id", "agent_t
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_c30_no_other_field_leads_anywhere(desk: Desk, canary: Path, field: str) -> None:
+def test_no_other_field_leads_anywhere(desk: Desk, canary: Path, field: str) -> None:
     before = tree(canary), {path.name for path in desk.store.parent.parent.iterdir()}
     for value in HOSTILE:
         done = desk.call("SessionStart", **{field: value})
@@ -119,7 +117,7 @@ def test_c30_no_other_field_leads_anywhere(desk: Desk, canary: Path, field: str)
     assert desk.remembered() == ["line 1 of this talk", "line 2 of this talk"]
 
 
-def test_c30_a_folder_that_becomes_a_link_is_not_followed(desk: Desk, canary: Path) -> None:
+def test_a_folder_that_becomes_a_link_is_not_followed(desk: Desk, canary: Path) -> None:
     """Between two calls someone puts a link in the place of the project's folder."""
     assert desk.call("Stop").harmless
     stranger = canary / ".claude" / "projects" / "-srv-demo"
@@ -131,7 +129,7 @@ def test_c30_a_folder_that_becomes_a_link_is_not_followed(desk: Desk, canary: Pa
     assert desk.remembered() == ["line 1 of this talk", "line 2 of this talk"]
 
 
-def test_c30_what_lies_beside_a_transcript_is_taken_only_when_it_lies_there_itself(
+def test_what_lies_beside_a_transcript_is_taken_only_when_it_lies_there_itself(
     desk: Desk, canary: Path
 ) -> None:
     """Subagents and spilled results have a folder of their own, in which links may lie."""

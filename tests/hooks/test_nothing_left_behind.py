@@ -1,4 +1,4 @@
-"""C23: hooks leave no process behind, however many are called and however they are killed."""
+"""Hooks leave no process behind, however many are called and however they are killed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def counting(desk: Desk) -> Iterator[list[int]]:
         thread.join()
 
 
-def test_c23_two_hundred_calls_leave_nothing_behind(desk: Desk) -> None:
+def test_two_hundred_calls_leave_nothing_behind(desk: Desk) -> None:
     chance = random.Random(23)
     running: list[subprocess.Popen[bytes]] = []
     with counting(desk) as counts:
@@ -73,7 +73,7 @@ def ended(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_c23_hooks_that_are_switched_off_do_nothing(desk: Desk, event: str) -> None:
+def test_hooks_that_are_switched_off_do_nothing(desk: Desk, event: str) -> None:
     """A session that our own tooling starts must not be remembered."""
     desk.write(1)
     before = tree(desk.home)

@@ -1,4 +1,4 @@
-"""C22: whatever is wrong, a hook ends at once with success and stands in nobody's way."""
+"""Whatever is wrong, a hook ends at once with success and stands in nobody's way."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
-from tests.faults.test_small_disks import leave_free, mounted, needs_root
 from tests.support.hook_calls import EVENTS, HANG_SECONDS, Desk, finished, holding
+from tests.support.mounts import leave_free, mounted, needs_root
 
 from recollect.hooks.state import last_trouble
 from recollect.light.journal import journal_path
@@ -147,7 +147,7 @@ TROUBLES: dict[str, Trouble] = {
 
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_c22_a_hook_never_stands_in_the_way(desk: Desk, event: str, trouble: str) -> None:
+def test_a_hook_never_stands_in_the_way(desk: Desk, event: str, trouble: str) -> None:
     with TROUBLES[trouble](desk) as given:
         done = desk.call(event, **given)
     assert done.harmless, done
@@ -157,13 +157,13 @@ def test_c22_a_hook_never_stands_in_the_way(desk: Desk, event: str, trouble: str
 @needs_root
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("trouble", [full_disk, read_only_disk])
-def test_c22_a_disk_that_takes_nothing_does_not_hold_a_hook(desk: Desk, event: str, trouble: Trouble) -> None:
+def test_a_disk_that_takes_nothing_does_not_hold_a_hook(desk: Desk, event: str, trouble: Trouble) -> None:
     with trouble(desk) as given:
         assert given["on"].call(event).harmless
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_c22_a_client_that_never_closes_stdin_holds_no_hook_and_loses_no_line(desk: Desk, event: str) -> None:
+def test_a_client_that_never_closes_stdin_holds_no_hook_and_loses_no_line(desk: Desk, event: str) -> None:
     start = time.monotonic()
     process = desk.begin()
     assert process.stdin is not None
@@ -174,7 +174,7 @@ def test_c22_a_client_that_never_closes_stdin_holds_no_hook_and_loses_no_line(de
     assert len(desk.remembered()) == len(LINES)
 
 
-def test_c22_what_is_told_is_one_object_with_fenced_context(desk: Desk) -> None:
+def test_what_is_told_is_one_object_with_fenced_context(desk: Desk) -> None:
     with_catalog(desk)
     done = desk.call("SessionStart", cwd="/srv/demo")
     assert done.harmless
@@ -184,7 +184,7 @@ def test_c22_what_is_told_is_one_object_with_fenced_context(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_c22_a_client_that_reads_nothing_holds_no_hook_and_loses_no_line(desk: Desk, event: str) -> None:
+def test_a_client_that_reads_nothing_holds_no_hook_and_loses_no_line(desk: Desk, event: str) -> None:
     with_catalog(desk)
     desk.write(4)
     process = desk.begin()
@@ -205,7 +205,7 @@ def with_catalog(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_c22_what_could_not_be_taken_is_taken_once_the_trouble_is_over(desk: Desk, trouble: str) -> None:
+def test_what_could_not_be_taken_is_taken_once_the_trouble_is_over(desk: Desk, trouble: str) -> None:
     with TROUBLES[trouble](desk) as given:
         assert desk.call("Stop", **given).harmless
     desk.write(4)
@@ -214,7 +214,7 @@ def test_c22_what_could_not_be_taken_is_taken_once_the_trouble_is_over(desk: Des
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_c22_what_went_wrong_can_be_seen_later(desk: Desk, event: str) -> None:
+def test_what_went_wrong_can_be_seen_later(desk: Desk, event: str) -> None:
     state = str(desk.config.state)
     assert last_trouble(state) == (0, "")
     with journal_being_written(desk):
@@ -228,7 +228,7 @@ def test_c22_what_went_wrong_can_be_seen_later(desk: Desk, event: str) -> None:
 
 @pytest.mark.root
 @needs_root
-def test_c22_a_full_disk_can_be_seen_later_where_there_is_room_to_say_so(desk: Desk) -> None:
+def test_a_full_disk_can_be_seen_later_where_there_is_room_to_say_so(desk: Desk) -> None:
     with full_disk(desk) as given:
         given["on"].call("Stop")
         assert last_trouble(str(given["on"].config.state))[1].startswith("Stop")

@@ -1,4 +1,4 @@
-"""Hand-written conversations (`talks/*.txt`) as the log files agents would have written of them.
+"""Hand-written conversations (`tests/search/talks/*.txt`) as the log files agents would have written of them.
 
     === AGENT START FOLDER BRANCH          a session begins
     [user #marker] text                    one entry, until the next line that opens one
@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support import ROOT
+
 from recollect.values.ids import line_key
 
-FOLDER = Path(__file__).parent / "talks"
+FOLDER = ROOT / "tests" / "search" / "talks"
 
 _SESSION = re.compile(r"=== (?P<agent>claude|codex) (?P<start>\S+) (?P<folder>\S+) (?P<branch>\S+)")
 _ENTRY = re.compile(r"\[(?P<kind>user|assistant|thought|call|result|error)(?P<rest>[^\]\n]*)\] ?(?P<text>.*)")

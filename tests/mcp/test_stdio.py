@@ -1,4 +1,4 @@
-"""C26: whatever comes in, only JSON-RPC goes out, every bad request gets an error, and the process stays.
+"""Whatever comes in, only JSON-RPC goes out, every bad request gets an error, and the process stays.
 
 And it leaves when its client does: within two seconds, also from the midst of a tool's work.
 """
@@ -24,7 +24,7 @@ def alive(client: Scripted) -> bool:
     return client.ask("ping")["result"] == {}
 
 
-class TestC26BadRequests:
+class TestBadRequests:
     @pytest.mark.parametrize(
         "line", [b"hello", b"{", b"\xff\xfe\x00", b'{"a": 1}}', b"[" * 100_000, b"Content-Length: 12\r"]
     )
@@ -171,7 +171,7 @@ class TestC26BadRequests:
         assert all("too many calls" in str(answer["result"]["content"]) for answer in refused)
 
 
-class TestC26Noise:
+class TestNoise:
     NOISY = """
 import ctypes, os, sys, warnings
 import recollect.mcp.answers as answers
@@ -240,7 +240,7 @@ answers.ANSWERS["memory_status"] = broken
         assert not client.call("search_memory", query="parser")["isError"]
 
 
-class TestC26Ends:
+class TestEnds:
     def test_it_leaves_when_its_input_ends(self, client: Scripted) -> None:
         assert client.process.stdin is not None
         client.process.stdin.close()
@@ -300,7 +300,7 @@ class TestC26Ends:
         assert not client.call("search_memory", query="parser")["isError"]
 
 
-class TestC26Size:
+class TestSize:
     def test_an_answer_never_exceeds_its_budget(self, lasting: Scripted) -> None:
         for budget in (400, 500, 1_000, ANSWER_TOKENS_MAX):
             text = lasting.text("search_memory", query="the a to of in", k=50, budget_tokens=budget)

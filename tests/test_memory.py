@@ -1,0 +1,151 @@
+"""Every verb of `Memory`, on every engine: what it gives is the same, whatever keeps it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support import DATA
+
+from recollect.config import Config
+from recollect.memory import Memory
+from recollect.recall.assemble.run import Assembly
+from recollect.recall.saved import Curated
+from recollect.search.run import Results
+from recollect.testing.reference import ENGINE
+from recollect.testing.stores import segment
+
+HOST = "here"
+SESSION = "a1b2c3d4"
+
+
+@pytest.fixture
+def memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Memory]]:
+    """The hand-written logs in a store of each engine; the home of nobody."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    reference = f"memory:{tmp_path}"
+    with contextlib.ExitStack() as opened:
+        made = []
+        for at in (tmp_path / "memory.h5", reference):
+            config = Config(at, HOST, cache=tmp_path / "cache")
+            made.append(opened.enter_context(Memory.open(config=config)))
+            assert made[-1].ingest([DATA]).taken
+        yield made
+    ENGINE.forget(reference)
+
+
+def saved(memory: Memory) -> Curated:
+    made, _ = memory.assemble("token expiry clock skew")
+    return memory.save_thread(made, "mine")
+
+
+def sessions(memory: Memory) -> object:
+    return [(session.facts, session.host, session.entries) for session in memory.sessions()]
+
+
+def pieces(made: Assembly) -> object:
+    """What an assembly chose; rows are each engine's own."""
+    return [(piece.session.facts.id, piece.time_ms, piece.tokens, piece.hits) for piece in made.pieces]
+
+
+def hits(found: Results) -> object:
+    return [(hit.stored.id, hit.session.facts.id, round(hit.score, 4), hit.snippet) for hit in found.hits]
+
+
+def appended(memory: Memory) -> Memory:
+    memory.append(segment(0))
+    return memory
+
+
+def entry_id(memory: Memory) -> str:
+    return next(memory.show(SESSION)).id
+
+
+def project(memory: Memory) -> str:
+    return memory.session(SESSION).facts.project
+
+
+# What each verb is asked. It must answer something, and the same on every engine.
+VERBS: dict[str, Callable[[Memory, Path], object]] = {
+    "append": lambda memory, _: memory.append(segment(0)),
+    "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
+    "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
+    "capture": lambda memory, _: memory.capture() == 0,
+    "catalog": lambda memory, _: memory.catalog(project(memory)).sections,
+    "check": lambda memory, _: memory.check() == [],
+    "checkpoint": lambda memory, _: appended(memory).checkpoint(),
+    "close": lambda memory, _: memory.close() is None,
+    "compact": lambda memory, _: memory.compact().bytes_after > 0 and sessions(memory),
+    "complete": lambda memory, _: memory.complete("tool"),
+    "conversation": lambda memory, _: memory.conversation(SESSION).messages,
+    "deliver": lambda memory, _: memory.deliver(memory.conversation(SESSION), "claude", dry_run=True).bytes,
+    "edit_thread": lambda memory, _: (
+        saved(memory) and memory.edit_thread("mine", "rename", new_name="his").name
+    ),
+    "exists": lambda memory, _: Memory.exists(memory.config),
+    "fix": lambda memory, _: [
+        (found.hit.stored, found.steps, found.answer) for found in memory.fix("1 failed")
+    ],
+    "footprint": lambda memory, _: memory.footprint().bytes > 0,
+    "how": lambda memory, _: [(command.text, command.last) for command in memory.how("pytest")],
+    "index": lambda memory, _: memory.index(rebuild=True),
+    "indexes": lambda memory, _: memory.index() == memory.indexes.fresh(),
+    "info": lambda memory, _: (memory.info().entries, memory.info().lines, memory.info().subagents),
+    "ingest": lambda memory, _: memory.ingest([DATA]),
+    "name": lambda memory, _: memory.name == str(memory.config.store),
+    "open": lambda memory, _: sessions(Memory.open(config=memory.config)),
+    "raw": lambda memory, _: b"".join(memory.raw(SESSION)),
+    "read": lambda memory, _: memory.read(entry_id(memory)),
+    "reassemble": lambda memory, _: saved(memory) and pieces(memory.reassemble("mine")[0]),
+    "recall": lambda memory, _: memory.recall(["token"], "what was done about token expiry?").text,
+    "repair": lambda memory, _: (memory.repair().lost_lines, memory.info().entries),
+    "reparse": lambda memory, _: memory.reparse(),
+    "save_thread": lambda memory, _: len(saved(memory).pieces),
+    "saved_thread": lambda memory, _: saved(memory) and memory.saved_thread("mine").pieces,
+    "saved_threads": lambda memory, _: saved(memory) and len(memory.saved_threads()),
+    "search": lambda memory, _: hits(memory.search("token")),
+    "session": lambda memory, _: memory.session(SESSION).facts,
+    "sessions": lambda memory, _: sessions(memory),
+    "show": lambda memory, _: list(memory.show(SESSION)),
+    "snapshot": lambda memory, folder: copied(memory, folder),
+    "sources": lambda memory, _: [(s.file.path, s.session, s.lines, s.cursor) for s in memory.sources()],
+    "tail": lambda memory, _: memory.tail(SESSION, 3),
+    "threads": lambda memory, _: [(each.id, each.title, each.entries) for each in memory.threads()],
+    "usage": lambda memory, _: memory.usage("model").rows,
+    "view": lambda memory, _: viewed(memory),
+    "waiting": lambda memory, _: appended(memory).waiting(),
+}
+
+
+def copied(memory: Memory, folder: Path) -> object:
+    """Also from one engine to the other."""
+    memory.append(segment(0))
+    found = []
+    for at in (folder / "copy.h5", f"memory:{folder}/copy"):
+        assert memory.snapshot(at) > 0
+        with Memory.open(config=replace(memory.config, store=at), create=False) as copy:
+            assert copy.check() == []
+            found.append([list(copy.show(each.facts.id)) for each in copy.sessions()])
+    ENGINE.forget(f"memory:{folder}/copy")
+    assert found[0] == found[1]
+    return found
+
+
+def viewed(memory: Memory) -> object:
+    with memory.view() as view:
+        return view.types()
+
+
+def test_no_verb_is_forgotten() -> None:
+    assert sorted(VERBS) == sorted(name for name in vars(Memory) if not name.startswith("_"))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_answers_the_same_on_every_engine(memories: list[Memory], tmp_path: Path, verb: str) -> None:
+    told, *others = (VERBS[verb](memory, tmp_path / f"{n}") for n, memory in enumerate(memories))
+    assert told
+    assert all(other == told for other in others)
