@@ -29,6 +29,7 @@ from recollect.search.embed.contract import Vectors
 from recollect.search.vectors import nearest
 from recollect.search.vectors.scan import Matrix
 from recollect.values.errors import UsageError
+from recollect.values.vocabulary import STRATEGIES
 
 RESULTS = Path(__file__).parent / "results" / "vectors.json"
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -295,9 +296,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--sizes", type=int, nargs="+", default=SIZES, metavar="N", help="rows (default: to a million)"
     )
-    parser.add_argument(
-        "--only", nargs="+", choices=nearest.STRATEGIES, default=nearest.STRATEGIES, metavar="NAME"
-    )
+    parser.add_argument("--only", nargs="+", choices=STRATEGIES, default=STRATEGIES, metavar="NAME")
     parser.add_argument("--scratch", type=Path, metavar="DIR", help="room for about a gigabyte")
     parser.add_argument("--json", type=Path, default=RESULTS, metavar="FILE", help=f"default: {RESULTS.name}")
     return parser

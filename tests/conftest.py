@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from tests.support.examples import PROFILES
 from tests.support.memories import scratch
 
-# No test holds a time limit: the machines are shared.
+# No test holds a time limit, nor counts how long an example takes to make: the machines are shared.
 for _name, _examples in PROFILES.items():
-    settings.register_profile(_name, deadline=None, max_examples=_examples)
+    settings.register_profile(
+        _name, deadline=None, max_examples=_examples, suppress_health_check=[HealthCheck.too_slow]
+    )
 settings.load_profile("quick")  # `--hypothesis-profile` is heard after this
 
 

@@ -99,9 +99,15 @@ def test_every_file_of_the_package_is_in_the_wheel(built: Built) -> None:
         text=True,
         check=True,
     )
-    ours = {name.removeprefix("src/") for name in tracked.stdout.splitlines() if (ROOT / name).exists()}
+    files = (file for name in tracked.stdout.splitlines() for file in _behind(ROOT / name))
+    ours = {str(file.relative_to(ROOT / "src")) for file in files}
     packed = {name for name in built.wheel_files if not re.match(r"recollect-[^/]+\.dist-info/", name)}
     assert packed == ours
+
+
+def _behind(path: Path) -> list[Path]:
+    """A file, or the files of a folder that a link leads to."""
+    return [each for each in path.rglob("*") if each.is_file()] if path.is_dir() else [path] * path.exists()
 
 
 def test_the_data_that_the_package_reads_is_in_the_wheel(built: Built) -> None:

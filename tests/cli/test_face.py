@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -16,10 +17,8 @@ import pytest
 from tests.support import DATA, ROOT
 
 from recollect.cli import main, parser, progress, reference
-from recollect.cli.ids import short_ids
-from recollect.insight import usage
 from recollect.memory import Memory
-from recollect.values import records
+from recollect.present.short_ids import short_ids
 
 COMMANDS = [name for name, _, _ in reference.subcommands(parser.build_parser())]
 _HEAVY = "import sys; from recollect.cli import main; code = main(sys.argv[1:]); "
@@ -74,9 +73,19 @@ class TestWords:
     def test_version(self, recollect: Any) -> None:
         assert re.fullmatch(r"recollect \d+\.\d+\.\d+\n", recollect("--version").out)
 
-    def test_words_shared_with_the_library_are_the_same(self) -> None:
-        assert tuple(kind.name.lower() for kind in records.Kind) == parser.KINDS
-        assert tuple(name for name in usage.GROUPINGS if name) == parser.GROUPINGS
+    def test_a_command_is_a_file_with_its_words_and_its_function(self) -> None:
+        """Found by itself, and nothing but the file of a command that is named is read."""
+        folder = Path(parser.__file__).parent
+        named = {path.stem for path in folder.glob("*.py") if "def add_words(" in path.read_text()}
+        assert named == set(COMMANDS)
+        for name in COMMANDS:
+            found = reference.subcommands(parser.build_parser(["--store", "x.h5", name]))
+            assert [each for each, _, _ in found] == [name]
+            assert callable(getattr(importlib.import_module(f"recollect.cli.{name}"), name))
+
+    @pytest.mark.parametrize("word", ["parser", "screen", "words", "__init__", "Search", "no-such", "os"])
+    def test_a_file_that_is_no_command_is_no_command(self, recollect: Any, word: str) -> None:
+        assert recollect(word).code == 2
 
 
 class TestExit:

@@ -14,8 +14,9 @@ from tests.support.memories import open_memory
 
 from recollect.cli.screen import Screen
 from recollect.cli.threads import threads as threads_command
-from recollect.insight.threads import Thread, threads
+from recollect.insight.threads import threads
 from recollect.search.session_filters import Sessions, thread_numbers
+from recollect.values.history import Thread
 from recollect.values.records import Relation, SessionFacts
 from recollect.values.stored import Session
 

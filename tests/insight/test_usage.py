@@ -14,16 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import DATA
 
-from recollect.insight.usage import (
-    GROUPINGS,
-    TOKEN_KINDS,
-    UsageLine,
-    check_prices,
-    explain,
-    price_of,
-    price_table,
-    summarise,
-)
+from recollect.insight.usage import TOKEN_KINDS, check_prices, explain, price_of, price_table, summarise
 from recollect.intake.discover import discover
 from recollect.intake.ingest import Ingest
 from recollect.store.contract import UsageColumns, View
@@ -31,6 +22,8 @@ from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.records import Cursor, SessionFacts, SourceFile
 from recollect.values.stored import Session, Source
+from recollect.values.usage import UsageLine
+from recollect.values.vocabulary import GROUPINGS
 
 DAY_MS = 86_400_000
 COUNTED = (*TOKEN_KINDS, "reasoning")
@@ -86,7 +79,7 @@ class TestSums:
     def test_every_grouping_adds_up_to_the_same_total(self, rows: list[dict[str, Any]]) -> None:
         taken = columns(rows)
         whole = summarise(taken, "", {}).total
-        for by in GROUPINGS:
+        for by in ("", *GROUPINGS):
             report = summarise(taken, by, {})
             assert report.total == whole
             for figure in ("responses", "unpriced_responses", *COUNTED):
@@ -117,7 +110,7 @@ class TestSums:
         assert thinking.reasoning == 900
 
     def test_an_empty_store_cost_nothing(self) -> None:
-        for by in GROUPINGS:
+        for by in ("", *GROUPINGS):
             report = summarise(columns([]), by, {})
             assert report.total.cost_microdollars == 0
             assert report.total.responses == 0
@@ -156,7 +149,7 @@ class TestGroups:
 
     def test_sessions_of_one_project_and_of_one_agent_are_summed(self) -> None:
         taken = columns([{"session": n, "input": 10**n} for n in range(4)])
-        by = {by: {r.group: r.input for r in summarise(taken, by, {}).rows} for by in GROUPINGS}
+        by = {by: {r.group: r.input for r in summarise(taken, by, {}).rows} for by in ("", *GROUPINGS)}
         assert by["project"] == {"p0": 11, "p1": 1100}
         assert by["agent"] == {"codex": 101, "claude": 1010}
         assert by["session"] == {"0000-id": 1, "0001-id": 10, "0002-id": 100, "0003-id": 1000}
@@ -281,7 +274,7 @@ def explained(taken: UsageColumns, **choice: Any) -> list[UsageLine]:
 
 
 class TestExplain:
-    @given(rows=responses, by=st.sampled_from(GROUPINGS))
+    @given(rows=responses, by=st.sampled_from(("", *GROUPINGS)))
     def test_the_lines_add_up_to_the_figure(self, rows: list[dict[str, Any]], by: str) -> None:
         taken = columns(rows)
         for row in summarise(taken, by, {}).rows:

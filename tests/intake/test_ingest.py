@@ -40,9 +40,9 @@ from recollect.agents.head import Head
 from recollect.agents.registry import agents
 from recollect.intake import ingest as ingest_module
 from recollect.intake import reader
-from recollect.intake.ingest import Report
 from recollect.memory import Memory
 from recollect.values.records import Framing, Role, Segment, SourceFile
+from recollect.values.reports import Report
 from recollect.values.stored import source_bytes
 
 # An example is a whole store, so a failing one is shown as it is rather than shrunk for minutes.

@@ -28,8 +28,8 @@ from tests.support.memories import scratch
 
 from recollect.cli import main, rounds
 from recollect.cli import watch as face
-from recollect.cli.rounds import Stop, nothing_told
 from recollect.cli.screen import Screen
+from recollect.cli.watch_round import Stop, nothing_told
 from recollect.config import Config
 from recollect.intake import watch
 from recollect.intake.watch import Batch, alone, follow
@@ -255,7 +255,7 @@ class TestFollow:
             "import os, resource, sys\n"
             "import watchfiles\n"
             "from pathlib import Path\n"
-            "from recollect.cli.rounds import Stop\n"
+            "from recollect.cli.watch_round import Stop\n"
             "from recollect.intake.watch import follow\n"
             "root = Path(sys.argv[1])\n"
             "taken = max(int(n) for n in os.listdir('/proc/self/fd'))\n"

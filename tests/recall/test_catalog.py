@@ -25,10 +25,11 @@ from recollect.insight.last_talks import (
     SESSIONS_WORKED,
 )
 from recollect.insight.preferences import agreed, gist, left_open, open_tasks, remarks
-from recollect.recall.catalog import HEADINGS, LINES_MAX, REMARK_CELLS, TRIM, Catalog, catalog
+from recollect.recall.catalog import HEADINGS, LINES_MAX, REMARK_CELLS, TRIM, catalog
 from recollect.recall.fence import CLOSING, MEMORY_TAG
 from recollect.testing.reference import ReferenceStore, ReferenceView
 from recollect.values.errors import NotFound
+from recollect.values.recalled import Catalog
 from recollect.values.records import (
     Cursor,
     Entry,

@@ -21,8 +21,9 @@ from recollect.cli.screen import Screen
 from recollect.memory import Memory
 from recollect.recall.excerpt import origin
 from recollect.recall.fence import CLOSING, MEMORY_TAG, fenced, safe
-from recollect.recall.recall import READING_TOKENS_MIN, Reading, Recall, reading, recall
+from recollect.recall.recall import READING_TOKENS_MIN, reading, recall
 from recollect.values.errors import NotFound, UsageError
+from recollect.values.recalled import Reading, Recall
 from recollect.values.records import Entry, Kind
 from recollect.values.text import tokens
 

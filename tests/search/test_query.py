@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.search.query import (
-    FIELDS,
     TIME_MAX_MS,
     AllOf,
     AnyOf,
@@ -23,6 +22,7 @@ from recollect.search.query import (
     parse,
     words_of,
 )
+from recollect.values.vocabulary import QUERY_FIELDS
 
 NOW = datetime.datetime(2026, 11, 15, 12, 0, tzinfo=datetime.UTC)
 DAY_MS = 86_400_000
@@ -108,7 +108,7 @@ def test_a_mistake_is_pointed_at(query, column):
 def test_every_field_has_an_example_that_reads():
     from recollect.search.query import _EXAMPLES
 
-    assert set(_EXAMPLES) == set(FIELDS)
+    assert set(_EXAMPLES) == set(QUERY_FIELDS)
     for example in _EXAMPLES.values():
         assert not isinstance(read(example), Word)
 

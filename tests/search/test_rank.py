@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from recollect.search import rank as fuse
 from recollect.search.rank import Candidates, Options, Ranking, neighbours, rank
 from recollect.values.records import Kind
+from recollect.values.vocabulary import FUSIONS
 
 DAY_MS = 86_400_000
 NOW_MS = 20_000 * DAY_MS
@@ -49,7 +50,7 @@ def any_candidates(draw: st.DrawFn) -> Candidates:
 any_options = st.builds(
     Options,
     mode=st.sampled_from(["hybrid", "text", "vector"]),
-    fusion=st.sampled_from(fuse.FUSIONS),
+    fusion=st.sampled_from(FUSIONS),
     text_max=st.sampled_from([0.0, 25.0]),
     window=st.none() | st.just((NOW_MS - 5 * DAY_MS, NOW_MS - DAY_MS)),
     now_ms=st.just(NOW_MS),

@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
-    from recollect.agents.editing.change import Settings
-    from recollect.agents.editing.commands import Commands
     from recollect.agents.head import Head
     from recollect.agents.sessions import SessionFile, StoredFile
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
     from recollect.values.conversation import Conversation, Message
     from recollect.values.records import Parsed, SessionFacts, SourceFile
+    from recollect.values.settings import Commands, Settings
     from recollect.values.stored import Session, StoredEntry
 
 

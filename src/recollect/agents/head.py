@@ -33,10 +33,10 @@ class Head:
         first, *others = self.data.split(b"\n")[:_RECORDS]
         if not others and len(self.data) == HEAD_BYTES:
             return [_glimpse(first)]
-        return list(_decoded((first, *others)))
+        return list(_values((first, *others)))
 
 
-def _decoded(lines: tuple[bytes, ...]) -> Iterator[Any]:
+def _values(lines: tuple[bytes, ...]) -> Iterator[Any]:
     for line in lines:
         try:
             yield decode(line)[0]

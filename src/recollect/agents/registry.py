@@ -65,9 +65,9 @@ def troubles() -> tuple[str, ...]:
 @functools.cache
 def all_tools() -> Tools:
     """What the tools of all agents do."""
-    from recollect.agents.tools import united
+    from recollect.agents.tools import union_of
 
-    return united(tools for agent in agents() if (tools := agent.tools()) is not None)
+    return union_of(tools for agent in agents() if (tools := agent.tools()) is not None)
 
 
 @functools.cache
@@ -84,7 +84,7 @@ def _installed() -> tuple[dict[str, Agent], tuple[str, ...]]:
     found: dict[str, Agent] = {}
     wrong: list[str] = []
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        agent = _loaded(point.load)
+        agent = _agent_at(point.load)
         if isinstance(agent, str):
             wrong.append(f"agent {point.name} ({point.value}): {agent}")
         elif agent.name in (*names(), *found):
@@ -94,7 +94,7 @@ def _installed() -> tuple[dict[str, Agent], tuple[str, ...]]:
     return found, tuple(wrong)
 
 
-def _loaded(load: Callable[[], object]) -> Agent | str:
+def _agent_at(load: Callable[[], object]) -> Agent | str:
     """What an entry point names, or why it is no agent; somebody else's code may do anything."""
     try:
         agent = load()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from recollect.agents.fields import (
 )
 from recollect.agents.head import Head
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
+from recollect.values.saved import Curated, Edit, SavedPiece
 
 AGENT: Final = "recollect"
 THREAD: Final = "thread"
@@ -52,47 +52,6 @@ def is_conversation(agent: str) -> bool:
 def curated_file(id_: str) -> SourceFile:
     """The source that the thread of this id is kept in."""
     return SourceFile(AGENT, _PATH + id_, session=id_)
-
-
-@dataclass(frozen=True, slots=True)
-class SavedPiece:
-    """Entries of one turn, by id; what of them is cut; what they took when they were saved."""
-
-    number: int
-    ids: tuple[str, ...]
-    tokens: int
-    score: float
-    cuts: tuple[tuple[str, Window], ...] = ()
-    pinned: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Curated:
-    """A thread as it is after its last edit; its pieces in the order they are told."""
-
-    id: str
-    name: str
-    description: str
-    project: str
-    budget_tokens: int
-    pieces: tuple[SavedPiece, ...]
-    created_ms: int
-    edited_ms: int
-
-    @property
-    def tokens(self) -> int:
-        """What its pieces take, without the lines between them."""
-        return sum(piece.tokens for piece in self.pieces)
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One change. `piece` is a piece's number, `to` a place among those there are, from 1."""
-
-    op: str
-    piece: int = 0
-    to: int = 0
-    name: str = ""
 
 
 def thread_of(record: dict[str, Any]) -> Curated | None:

@@ -35,7 +35,7 @@ class Tools:
     patched: tuple[Callable[[str], list[str]], ...] = ()
 
 
-def united(several: Iterable[Tools]) -> Tools:
+def union_of(several: Iterable[Tools]) -> Tools:
     """What is known of the tools of all agents: an entry does not say whose call it is."""
     known = list(several)
     return Tools(

@@ -20,11 +20,14 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from recollect.cli.parser import build_parser
 from recollect.cli.screen import OutputGone, Screen
 from recollect.values.errors import RecollectError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)
 
@@ -35,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Until the words are parsed, this is all that is known of the person's wishes.
     screen = Screen(json="--json" in words, color=False, quiet=False)
     try:
-        args = build_parser().parse_args(words)
+        args = build_parser(words).parse_args(words)
         screen = Screen(json=args.json, color=not args.no_color, quiet=args.quiet)
         command = getattr(importlib.import_module(args.module), args.function)
         code: int = command(args, screen)

@@ -2,32 +2,67 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
-from recollect.cli.resume import delivered_object, print_delivered
+from recollect.cli.open_memory import open_memory
+from recollect.cli.resume import print_delivered
 from recollect.cli.screen import Screen, Styled
-from recollect.export.files import refuse, write_file
-from recollect.export.pages.briefing import Briefing, brief, json_object, markdown, origin
-from recollect.export.pages.html import html
-from recollect.recall.assemble.run import Assembly
-from recollect.values.conversation import Conversation
+from recollect.cli.words import add_command, budget_option, delivery_options
+from recollect.memory import check_target, write_target
+from recollect.present.agents import Names, enumeration, names
+from recollect.present.assembly import assembly_object, delivered_object
 from recollect.values.errors import NotFound, UsageError
-from recollect.values.text import ascii_json, many, moment, one_line, size
+from recollect.values.text import many, moment, one_line, size
+from recollect.values.vocabulary import PAGES
 
-AGENTS = ("claude", "codex")
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.assembly import Assembly
+
+
+def add_words(commands: Any) -> None:
+    exports = Names("writer", *PAGES)
+    command = add_command(
+        commands,
+        "assemble",
+        "choose what a task needs out of all conversations, and open it in an agent",
+        "Finds what fits a description in many ways, takes whole exchanges, divides the budget over "
+        "what is asked for, and puts them in order of time. Without --export it shows what it would "
+        "take. With it, the result is a session that the agent opens as its own past, or a page to "
+        "share; secrets are masked.",
+        (
+            "recollect assemble 'Chrome extension auth flow, OAuth tokens' --budget-tokens 60000",
+            f"recollect assemble 'the importer and its tests' --export {names('writer')[0]}",
+            "recollect assemble 'why we moved to tantivy' --export markdown -o why.md",
+        ),
+    )
+    command.add_argument("description", nargs="*", metavar="DESCRIPTION", help="what the next work is about")
+    budget_option(command, 60_000)
+    command.add_argument("--save", metavar="NAME", help="keep it in the store under this name")
+    command.add_argument("--saved", metavar="NAME", help="take one that was kept instead of a description")
+    command.add_argument(
+        "--export",
+        choices=exports,
+        metavar="TO",
+        help=f"one of {exports}; {enumeration(names('writer'))} print the command that opens it",
+    )
+    command.add_argument("-o", "--output", metavar="FILE", help="the file of a page; - for stdout")
+    delivery_options(command)
+
+
 _SHOWN_PIECES = 40
 
 
 def assemble(args: argparse.Namespace, screen: Screen) -> int:
     """Plan and choose; then show it, or write it where --export says."""
-    page = args.export is not None and args.export not in AGENTS
+    writers = Names("writer")
+    page = args.export is not None and args.export not in writers
     if page and args.output is None and not args.dry_run:
         raise UsageError(f"--export {args.export} needs a file to write", hint="-o FILE, or -o - for stdout")
     if page and args.output not in (None, "-") and not args.dry_run:
-        refuse(Path(args.output), force=False)
+        check_target(Path(args.output))
     if bool(args.description) == bool(args.saved):
         raise UsageError("assemble takes a description, or --saved NAME", hint="recollect assemble --help")
     with open_memory(args) as memory:
@@ -40,13 +75,14 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
             screen.note(f"kept as {one_line(kept.name)!r}: `recollect saved show` looks into it")
         if args.export and not made.pieces:
             raise NotFound("nothing in the memory fits this description", hint="use other words")
-        if args.export in AGENTS:
+        if args.export in writers:
             done = memory.deliver(
                 told, args.export, folder=args.into or "", redacted=not args.no_redact, dry_run=args.dry_run
             )
             return _delivered(made, done, args, screen)
-    if page and not args.dry_run:
-        return _page(made, told, args, screen)
+        if page and not args.dry_run:
+            text, hidden = memory.page(args.export, made, told, redacted=not args.no_redact)
+            return _page(made, text, hidden, args, screen)
     if screen.json:
         screen.object("assemble", {**assembly_object(made), "delivered": None})
         return 0
@@ -54,7 +90,8 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
     if not made.pieces:
         screen.note("nothing in the memory fits this description; use other words")
     elif not args.export:
-        screen.note("open it: --export claude | --export codex; share it: --export markdown -o FILE")
+        ways = " | ".join(f"--export {name}" for name in writers)
+        screen.note(f"open it: {ways}; share it: --export markdown -o FILE")
     return 0
 
 
@@ -70,77 +107,16 @@ def _delivered(made: Assembly, done: Any, args: argparse.Namespace, screen: Scre
     return 0
 
 
-def _page(made: Assembly, told: Conversation, args: argparse.Namespace, screen: Screen) -> int:
+def _page(made: Assembly, text: str, hidden: int, args: argparse.Namespace, screen: Screen) -> int:
     """A page for people or programs, its secrets masked unless that was declined."""
-    made_brief = brief(
-        told,
-        description=made.description,
-        sessions=[origin(each) for each in made.sessions],
-        tokens=made.tokens,
-        notes=made.notes,
-        redacted=not args.no_redact,
-    )
-    text = written_as(args.export, made_brief)
-    hidden = sum((made_brief.masked or {}).values())
     if args.output == "-":
         screen.raw([text.encode("utf-8", "replace")])
     else:
-        written = write_file(Path(args.output), [text.encode("utf-8", "replace")], force=False)
+        written = write_target(Path(args.output), [text.encode("utf-8", "replace")])
         screen.note(f"{one_line(args.output)}: {size(written)}, {many(len(made.pieces), 'piece')}")
     if hidden:
         screen.note(f"{many(hidden, 'secret')} masked: --no-redact keeps them")
     return 0
-
-
-def written_as(form: str, made: Briefing) -> str:
-    """A briefing as a page of some form."""
-    if form == "json":
-        return ascii_json(json_object(made)) + "\n"
-    return markdown(made) if form == "markdown" else html(made)
-
-
-def assembly_object(made: Assembly) -> dict[str, Any]:
-    """What was asked, how it was looked for, how the budget is split, what was chosen."""
-    return {
-        "description": made.description,
-        "budget_tokens": made.budget_tokens,
-        "tokens": made.tokens,
-        "facets": [
-            {
-                "text": each.text,
-                "budget_tokens": each.budget_tokens,
-                "tokens": each.tokens,
-                "pieces": each.pieces,
-            }
-            for each in made.shares
-        ],
-        "strategies": [
-            {
-                "name": each.name,
-                "asked": each.asked,
-                "facet": each.facet,
-                "found": each.found,
-                "kept": each.kept,
-            }
-            for each in made.strategies
-        ],
-        "pieces": [
-            {
-                "session": piece.session.facts.id,
-                "project": piece.session.facts.project,
-                "time_ms": piece.time_ms or None,
-                "entries": list(piece.ids),
-                "hits": list(piece.hits),
-                "tokens": piece.tokens,
-                "score": round(piece.score, 4),
-                "facet": piece.facet,
-                "why": list(piece.why),
-            }
-            for piece in made.pieces
-        ],
-        "candidates": made.candidates,
-        "notes": list(made.notes),
-    }
 
 
 def print_assembly(made: Assembly, screen: Screen) -> None:

@@ -5,14 +5,37 @@ Made anew, and put in the place of what hooks had ready, so that the next one is
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
-from recollect.cli.screen import Screen
+from recollect.cli.open_memory import open_memory
+from recollect.cli.words import add_command, budget_option
 from recollect.hooks.state import CATALOG_TOKENS, write_catalog
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "catalog",
+        "what a new conversation is told about a project",
+        "Exactly the text that the hook gives to a conversation when it starts: recent threads, "
+        "decisions, files, open ends. Made from the store alone.",
+        ("recollect catalog", "recollect catalog --project ada/harbor --budget-tokens 1200"),
+    )
+    command.add_argument(
+        "--project",
+        default="",
+        metavar="P",
+        help="a project's name or a part of it (default: that of the current folder)",
+    )
+    budget_option(command, CATALOG_TOKENS)
 
 
 def catalog(args: argparse.Namespace, screen: Screen) -> int:

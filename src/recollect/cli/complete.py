@@ -1,21 +1,45 @@
-"""`complete` and `completion`: what a query's fields can be, and what a shell offers while one types.
+"""`complete`: what a query's fields can be, and what a command line's last word can become.
 
-The scripts know nothing: they hand the words over and print what comes back, so that commands
-and options are completed from the one place that defines them.
+Commands and options are completed from the one place that defines them.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
-from recollect.cli.parser import build_parser
+from recollect.cli.open_memory import open_memory
+from recollect.cli.parser import build_parser, command_in
 from recollect.cli.screen import Column, Screen
-from recollect.search.query import FIELDS
+from recollect.cli.words import add_command, limit
 from recollect.values.errors import RecollectError
 from recollect.values.text import one_line
+from recollect.values.vocabulary import QUERY_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "complete",
+        "values a query's field can have; what shells complete with",
+        "Without a field it lists the fields; with one, its values in the store and how many entries have "
+        "each. The scripts of `completion` ask with --words.",
+        ("recollect complete", "recollect complete project", "recollect complete file src/"),
+    )
+    command.add_argument("field", nargs="?", metavar="FIELD", help="a field of the query language")
+    command.add_argument("prefix", nargs="?", default="", metavar="PREFIX", help="what values begin with")
+    command.add_argument(
+        "--words",
+        nargs=argparse.REMAINDER,
+        metavar="WORD",
+        help="the words of a command line so far; prints what the last one can become",
+    )
+    limit(command, 50, "values")
+
 
 _QUERIES = ("search", "how")
 _SESSIONS_MAX = 200
@@ -29,7 +53,7 @@ def complete(args: argparse.Namespace, screen: Screen) -> int:
             screen.line(one_line(word))
         return 0
     if args.field is None:
-        found = [(field, 0) for field in sorted(FIELDS)]
+        found = [(field, 0) for field in sorted(QUERY_FIELDS)]
     else:
         with open_memory(args) as memory:
             found = memory.complete(args.field, args.prefix, args.limit or 1_000_000)
@@ -44,16 +68,6 @@ def complete(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def completion(args: argparse.Namespace, screen: Screen) -> int:
-    """The script a shell reads once."""
-    script = _SCRIPTS[args.shell].strip("\n")
-    if screen.json:
-        screen.object("completion", {"shell": args.shell, "script": script})
-    else:
-        screen.line(script)
-    return 0
-
-
 # -- candidates ----------------------------------------------------------------------------
 
 
@@ -61,7 +75,7 @@ def _candidates(args: argparse.Namespace, words: Sequence[str]) -> Iterator[str]
     """What the last word can become; nothing at all rather than an error while someone types."""
     *before, last = words
     parsers = _commands()
-    name = _command_in(before)
+    name = command_in(before)
     if not name:
         yield from _fitting(parsers if not last.startswith("-") else _options(build_parser()), last)
     if name not in parsers:
@@ -74,7 +88,7 @@ def _candidates(args: argparse.Namespace, words: Sequence[str]) -> Iterator[str]
     elif name in _QUERIES:
         yield from _query(args, last)
     elif name == "complete":
-        yield from _fitting(sorted(FIELDS), last)
+        yield from _fitting(sorted(QUERY_FIELDS), last)
     elif any(action.dest == "session" for action in parsers[name]._actions):
         yield from _values(args, "session", last)
 
@@ -87,24 +101,14 @@ def _option(words: Sequence[str], name: str) -> str | None:
     return None
 
 
-def _command_in(words: Sequence[str]) -> str:
-    """The first word that is no option, nor what an option takes."""
-    takes = False
-    for word in words:
-        if not takes and not word.startswith("-"):
-            return word
-        takes = word == "--store"
-    return ""
-
-
 def _query(args: argparse.Namespace, word: str) -> Iterator[str]:
     """A field's name, or a value of one."""
     minus = "-" if word.startswith("-") else ""
     field, colon, value = word[len(minus) :].rpartition(" ")[2].partition(":")
     lead = word[: len(word) - len(field + colon + value)]
     if not colon:
-        yield from (f"{lead}{each}:" for each in _fitting(sorted(FIELDS), field))
-    elif field in FIELDS:
+        yield from (f"{lead}{each}:" for each in _fitting(sorted(QUERY_FIELDS), field))
+    elif field in QUERY_FIELDS:
         for each in _values(args, field, value):
             yield f'{lead}{field}:"{each}"' if " " in each else f"{lead}{field}:{each}"
 
@@ -139,48 +143,3 @@ def _choices(parser: argparse.ArgumentParser, option: str) -> list[str]:
         if named and action.choices:
             return [str(choice) for choice in action.choices]
     return []
-
-
-# -- scripts -------------------------------------------------------------------------------
-
-# bash breaks words at colons, so the word is cut out of the line, and what bash has of it already is cut off.
-_BASH = r"""
-_recollect() {
-    local line="${COMP_LINE:0:COMP_POINT}" word="${COMP_WORDS[COMP_CWORD]}" have cur
-    cur="${line##*[[:space:]]}"
-    cur="${cur#[\'\"]}"
-    have="${cur%"$word"}"
-    local words
-    read -ra words <<< "${line%"$cur"}"
-    local IFS=$'\n'
-    COMPREPLY=($(recollect complete --words "${words[@]:1}" "$cur" 2>/dev/null))
-    COMPREPLY=("${COMPREPLY[@]#"$have"}")
-    [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *: ]] && compopt -o nospace
-}
-complete -o default -F _recollect recollect
-"""
-
-_ZSH = r"""
-#compdef recollect
-_recollect() {
-    local -a found before
-    before=("${(@Q)words[2,CURRENT-1]}")
-    found=("${(@f)$(recollect complete --words "${before[@]}" "${(Q)words[CURRENT]}" 2>/dev/null)}")
-    found=("${(@)found:#}")
-    if (( $#found )); then
-        compadd -Q -S '' -a found
-    else
-        _files
-    fi
-}
-compdef _recollect recollect
-"""
-
-_FISH = r"""
-function __recollect_complete
-    recollect complete --words (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null
-end
-complete -c recollect -a '(__recollect_complete)'
-"""
-
-_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}

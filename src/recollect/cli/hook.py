@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.agents.editing.change import Change, Installed, Settings, carry_out
-from recollect.cli.captured import captured_object, print_captured
+from recollect.cli.hook_status import captured_object, print_captured
 from recollect.cli.screen import Screen, Styled
+from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
-from recollect.setup.agents import agents, chosen, plugin_folder
+from recollect.memory import carry_out, plugin_folder
+from recollect.present.agents import names
+from recollect.setup.agents import agents, chosen
 from recollect.values.errors import RecollectError
+from recollect.values.settings import FileChange, Installed, Settings
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+ACTIONS = ("install", "remove", "status")
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "hook",
+        "install, remove or look at the hooks alone",
+        "A hook appends what is new in a conversation to the store's journal at each of its events, in "
+        "milliseconds, and never stops the agent. `status` says where it is installed, what it captured "
+        "last and what went wrong last.",
+        (
+            "recollect hook status",
+            f"recollect hook install --agent {names('settings')[0]}",
+            "recollect hook remove --project",
+        ),
+    )
+    command.add_argument("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
+    agents_option(command)
+    command.add_argument(
+        "--project", action="store_true", help="in the settings of the current folder, not in your own"
+    )
 
 
 def hook(args: argparse.Namespace, screen: Screen) -> int:
@@ -40,7 +68,7 @@ def chosen_agents(args: argparse.Namespace, config: Config) -> list[Settings]:
     return chosen(known, args.agent or ())
 
 
-def done_object(change: Change, backup: Path | None) -> dict[str, Any]:
+def done_object(change: FileChange, backup: Path | None) -> dict[str, Any]:
     """One settings file that was changed."""
     return {
         "path": str(change.path),
@@ -81,7 +109,7 @@ def report_failures(errors: list[RecollectError], screen: Screen) -> int:
 
 
 def _carried_out(agent: Settings, args: argparse.Namespace) -> tuple[dict[str, Any], RecollectError | None]:
-    def plan() -> list[Change]:
+    def plan() -> Sequence[FileChange]:
         if args.action == "remove":
             return agent.removal(project=args.project, mcp=False)
         return agent.changes(hooks=True, mcp=False, project=args.project)

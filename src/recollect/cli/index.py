@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import time
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
-from recollect.cli.screen import Screen
-from recollect.cli.search import fresh_object
-from recollect.memory import Memory
-from recollect.search.run import Fresh
+from recollect.cli.words import add_command
+from recollect.present.hits import fresh_object
 from recollect.values.text import many
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
+    from recollect.memory import Memory
+    from recollect.values.hits import Fresh
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "index",
+        "bring the search indexes up to date",
+        "Every ingest does this, and every search a little of it. The indexes are a cache: with --rebuild "
+        "they are deleted and built again. Stopping it with Ctrl-C is safe.",
+        ("recollect index", "recollect index --rebuild"),
+    )
+    command.add_argument("--rebuild", action="store_true", help="start from nothing")
 
 
 def index(args: argparse.Namespace, screen: Screen) -> int:

@@ -2,30 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import tempfile
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ids import short_ids
 from recollect.cli.index import indexed
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
-from recollect.cli.search import fresh_object
+from recollect.cli.words import add_command
 from recollect.config import load_config
-from recollect.intake.at_risk import Standing, standing
-from recollect.intake.ingest import Report
 from recollect.memory import Memory
+from recollect.present.agents import homes, titles, variables
+from recollect.present.hits import fresh_object
+from recollect.present.reports import NAMED_MAX, counted_text, lines_text, report_object, standing_object
+from recollect.present.short_ids import short_ids
+from recollect.present.status import totals_object
+from recollect.present.usage import cost_text
 from recollect.values.records import Relation
-from recollect.values.text import dollars, many, one_line, size
+from recollect.values.text import many, one_line, size
 
-_NAMED_MAX = 8  # places, files and types spelled out; the rest is a count
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from recollect.values.reports import Report, Standing
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "ingest",
+        "take in everything new from your agents' logs",
+        f"Reads what {titles()} have written on this machine, or the files and folders you "
+        "name, and keeps every line of it. Only what is new since the last time is read. Stopping it "
+        "with Ctrl-C is safe at any moment.",
+        ("recollect ingest", "recollect ingest --dry-run", "recollect ingest ~/backup/logs"),
+    )
+    command.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="files or folders to read; without any, the folders of the agents on this machine "
+        f"({homes()}, or where {variables()} point)",
+    )
+    command.add_argument("--dry-run", action="store_true", help="report what would be taken, change nothing")
+    command.add_argument(
+        "--no-index", action="store_true", help="do not make it searchable now; a search or `index` will"
+    )
 
 
 def ingest(args: argparse.Namespace, screen: Screen) -> int:
@@ -40,7 +67,7 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
             fresh = None if args.dry_run or args.no_index else indexed(memory, screen)
         except KeyboardInterrupt:
             return stopped(memory, screen, dry_run=args.dry_run)
-        totals, risk = totals_of(memory), standing_of(memory)
+        totals, risk = totals_object(memory), memory.standing()
         if screen.json:
             screen.object(
                 "ingest",
@@ -90,73 +117,6 @@ def stopped(memory: Memory, screen: Screen, *, dry_run: bool = False, again: str
 # -- what is told --------------------------------------------------------------------------
 
 
-def totals_of(memory: Memory) -> dict[str, Any]:
-    """What the whole store holds now."""
-    info, total = memory.info(), memory.usage().total
-    return {
-        "sessions": len(memory.sessions()),
-        "subagents": info.subagents,
-        "entries": info.entries,
-        "lines": info.lines,
-        "responses": total.responses,
-        "tokens": total.tokens,
-        "cost_microdollars": total.cost_microdollars,
-        "unpriced_responses": total.unpriced_responses,
-        "unpriced_models": list(total.unpriced_models),
-    }
-
-
-def standing_of(memory: Memory) -> Standing:
-    return standing(
-        memory.sources(),
-        host=memory.config.host,
-        home=Path.home(),
-        environ=os.environ,
-        now_ms=time.time_ns() // 1_000_000,
-    )
-
-
-def report_object(report: Report) -> dict[str, Any]:
-    return {
-        "sources": report.sources,
-        "unchanged": report.unchanged,
-        "changed": report.changed,
-        "restarted": report.restarted,
-        "bytes_source": report.bytes_source,
-        "bytes_parsed": report.bytes_parsed,
-        "lines": report.lines,
-        "taken": report.taken,
-        "duplicate": report.duplicate,
-        "bad": report.bad,
-        "blank": report.blank,
-        "waiting": report.waiting,
-        "entries": report.entries,
-        "lenient": report.lenient,
-        "bad_reasons": dict(report.bad_reasons),
-        "bad_places": list(report.bad_places),
-        "unknown_types": dict(report.unknown_types),
-        "failed": dict(report.failed),
-        "skipped": dict(report.skipped),
-    }
-
-
-def standing_object(risk: Standing) -> dict[str, Any]:
-    oldest = risk.oldest
-    return {
-        "cleanup_days": risk.cleanup_days,
-        "oldest": oldest
-        and {
-            "path": oldest.path,
-            "session": oldest.session,
-            "modified_ms": oldest.modified_ms,
-            "days_left": oldest.days_left,
-        },
-        "soon_sessions": risk.soon,
-        "gone_sessions": risk.gone,
-        "changed_sources": risk.changed,
-    }
-
-
 def _print_totals(memory: Memory, totals: dict[str, Any], screen: Screen) -> None:
     sessions, inside = totals["sessions"], totals["subagents"]
     screen.line(Styled("Safe", "bold green"), f" in {memory.name}")
@@ -170,15 +130,6 @@ def _print_totals(memory: Memory, totals: dict[str, Any], screen: Screen) -> Non
     )
 
 
-def cost_text(totals: dict[str, Any]) -> str:
-    """Money, or that it is unknown, or both; never a zero that stands for unknown."""
-    cost, missing = totals["cost_microdollars"], totals["unpriced_responses"]
-    known = "unknown" if cost is None else dollars(cost)
-    if not missing or cost is None:
-        return known
-    return f"{known} and unknown for {many(missing, 'response')} of {', '.join(totals['unpriced_models'])}"
-
-
 def print_report(report: Report, seconds: float, screen: Screen, *, dry_run: bool = False) -> None:
     """What one ingest did, in numbers that add up."""
     would = "Would take" if dry_run else "This time"
@@ -189,39 +140,20 @@ def print_report(report: Report, seconds: float, screen: Screen, *, dry_run: boo
     )
     screen.pairs(
         (
-            ("lines", _sum(report)),
+            ("lines", lines_text(report)),
             ("entries", f"{report.entries:,} new" if report.entries else ""),
             ("rewritten", f"{many(report.restarted, 'source')} began anew" if report.restarted else ""),
-            ("unknown", _listed(report.unknown_types)),
-            ("skipped", _listed(report.skipped)),
-            ("bad", _listed(report.bad_reasons)),
+            ("unknown", counted_text(report.unknown_types)),
+            ("skipped", counted_text(report.skipped)),
+            ("bad", counted_text(report.bad_reasons)),
         )
     )
-    for place in report.bad_places[:_NAMED_MAX]:
+    for place in report.bad_places[:NAMED_MAX]:
         screen.line("    ", one_line(place))
     if len(report.failed):
         screen.line("  ", Styled(f"{many(len(report.failed), 'source')} could not be read:", "bold red"))
-    for path, why in list(report.failed.items())[:_NAMED_MAX]:
+    for path, why in list(report.failed.items())[:NAMED_MAX]:
         screen.line("    ", one_line(why if path in why else f"{path}: {why}"))
-
-
-def _sum(report: Report) -> str:
-    parts = [
-        (report.taken, "new"),
-        (report.duplicate, "duplicate"),
-        (report.bad, "bad"),
-        (report.blank, "blank"),
-        (report.waiting, "waiting for their end"),
-    ]
-    told = " + ".join(f"{count:,} {word}" for count, word in parts if count)
-    return f"{report.lines:,}" + (f" = {told}" if told else "")
-
-
-def _listed(counts: dict[str, int]) -> str:
-    """Names and counts, the most frequent first."""
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    told = [f"{one_line(name, 60) or '(no name)'} ({count:,})" for name, count in ranked[:_NAMED_MAX]]
-    return ", ".join(told + ([f"and {len(ranked) - _NAMED_MAX} more"] if len(ranked) > _NAMED_MAX else []))
 
 
 def print_risk(risk: Standing, screen: Screen) -> None:

@@ -6,24 +6,45 @@ person at a terminal, or by --yes. Done twice, the second time finds nothing to 
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.agents.editing.change import Change, Settings, carry_out
-from recollect.agents.registry import agents
 from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
 from recollect.cli.ingest import ingest
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
+from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
-from recollect.memory import Memory
+from recollect.memory import Memory, carry_out, log_folders
 from recollect.values.errors import RecollectError, UsageError
+from recollect.values.settings import FileChange, Settings
 from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "init",
+        "set everything up: past logs, hooks, the MCP server",
+        "One pass that can be repeated: takes in the past logs of the agents on this machine, then "
+        "offers to put the hook and the MCP server into each agent's settings, showing the exact change "
+        "first. From then on every conversation is captured as it happens, and each new one knows what "
+        "went before. --remove takes out exactly what was put in and keeps the store.",
+        ("recollect init", "recollect init --dry-run", "recollect init --remove --yes"),
+    )
+    command.add_argument("--yes", action="store_true", help="make the changes without asking")
+    command.add_argument("--dry-run", action="store_true", help="show every change, make none")
+    command.add_argument("--remove", action="store_true", help="take out what was put in; the store stays")
+    agents_option(command)
+    command.add_argument("--no-hooks", action="store_true", help="leave the hooks out")
+    command.add_argument("--no-mcp", action="store_true", help="leave the MCP server out")
+    command.add_argument("--no-ingest", action="store_true", help="do not take in past logs now")
+
 
 _COLORS = {"+": "green", "-": "red", "@": "dim"}
 
@@ -63,7 +84,7 @@ class _Offer:
 
     agent: Settings
     told: dict[str, Any]
-    changes: list[Change]
+    changes: Sequence[FileChange]
     error: RecollectError | None = None
 
     def refuse(self, error: RecollectError) -> None:
@@ -82,7 +103,7 @@ def _offer(agent: Settings, args: argparse.Namespace) -> _Offer:
     return offer
 
 
-def _plan(agent: Settings, args: argparse.Namespace) -> list[Change]:
+def _plan(agent: Settings, args: argparse.Namespace) -> Sequence[FileChange]:
     if args.remove:
         return agent.removal(project=False)
     return agent.changes(hooks=not args.no_hooks, mcp=not args.no_mcp, project=False)
@@ -144,7 +165,7 @@ class _Kept(Screen):
 
 def _sweep(args: argparse.Namespace, screen: Screen) -> tuple[int, Mapping[str, Any] | None]:
     """Take in what the agents' logs hold; with the exit code and the object of `ingest`."""
-    args.paths, args.no_index = _roots(args.agent or ()), False
+    args.paths, args.no_index = _folders(args.agent or ()), False
     if args.remove or args.no_ingest or (args.agent and not args.paths):
         return 0, None
     if not screen.json:
@@ -156,15 +177,9 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> tuple[int, Mapping[str, 
     return code, kept.fields
 
 
-def _roots(names: list[str] | tuple[()]) -> list[str]:
+def _folders(names: Sequence[str]) -> list[str]:
     """Where the logs of the agents that were named are; nowhere in particular if none was."""
-    roots = [
-        Path(root)
-        for agent in agents()
-        if agent.name in names
-        for root in agent.roots(Path.home(), os.environ)
-    ]
-    return [str(root) for root in roots if root.is_dir()]
+    return [str(folder) for folder in log_folders(names) if folder.is_dir()] if names else []
 
 
 def _catalogs(config: Config, args: argparse.Namespace) -> int | None:

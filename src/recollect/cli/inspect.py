@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.screen import Column, Screen, Styled
-from recollect.cli.status import odd_lines, odd_text, print_store, store_object
+from recollect.cli.store_lines import print_store
+from recollect.cli.words import add_command
 from recollect.config import load_config
 from recollect.memory import Memory
+from recollect.present.status import odd_text, store_object
 from recollect.values.errors import StoreMissing
 from recollect.values.text import many, one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "inspect",
+        "look into any Recollect file",
+        "What a .h5 file of Recollect holds, in use or not: counts, and the record types by name.",
+        ("recollect inspect memory.h5", "recollect inspect backup.h5 --json"),
+    )
+    command.add_argument("file", metavar="FILE", help="a Recollect .h5 file")
 
 
 def inspect(args: argparse.Namespace, screen: Screen) -> int:
     config = load_config(args.file)
     if config.path is not None and not config.path.exists():
         raise StoreMissing(config.path)
-    with Memory.open(config=config, create=False) as memory, memory.view() as view:
-        store, info = store_object(memory), view.info()
-        odd, types = odd_lines(view), view.types()
+    with Memory.open(config=config, create=False) as memory, memory.view():
+        store, info = store_object(memory), memory.info()
+        odd, types = memory.odd_lines(), memory.types()
     counts = {
         "sessions": info.sessions,
         "sources": info.sources,

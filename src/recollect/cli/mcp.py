@@ -8,10 +8,44 @@ from __future__ import annotations
 
 import argparse
 import os
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.screen import Screen
+from recollect.cli.words import add_command, count
 from recollect.mcp.wire import claim, leave
 from recollect.values.errors import UsageError
+
+if TYPE_CHECKING:
+    from recollect.cli.screen import Screen
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "mcp",
+        "answer an agent's questions: the MCP server",
+        "Speaks the Model Context Protocol on stdin and stdout; agents start it themselves after "
+        "`recollect init`. docs/mcp.md has the tools.",
+        ("recollect mcp", "recollect mcp --http --port 8977"),
+    )
+    command.add_argument(
+        "--http", action="store_true", help="streamable HTTP on 127.0.0.1, with a token, instead of stdin"
+    )
+    command.add_argument(
+        "--port", type=_port, default=0, metavar="N", help="with --http (default: a free one)"
+    )
+    command.add_argument(
+        "--token-file", metavar="FILE", help="where the token is kept (default: mcp-token beside the store)"
+    )
+
+
+_PORT_MAX = 65_535
+
+
+def _port(text: str) -> int:
+    """A port's number."""
+    if count(text) > _PORT_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: they end at {_PORT_MAX}")
+    return count(text)
 
 
 def mcp(args: argparse.Namespace, screen: Screen) -> int:

@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ from recollect.cli.screen import Screen, is_terminal
 from recollect.values.text import one_line, size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.progress import Progress as Bar
 
 _BAR_AFTER_SECONDS = 0.3

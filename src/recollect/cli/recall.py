@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
-from recollect.cli.screen import Screen
-from recollect.cli.search import behind_note, fresh_object
+from recollect.cli.open_memory import open_memory
+from recollect.cli.words import add_command, budget_option
+from recollect.present.hits import behind_note, fresh_object
 from recollect.values.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "recall",
+        "a wall of excerpts on a question, within a budget of tokens",
+        "What a model should read before it answers: the most relevant exchanges of earlier "
+        "conversations, each with its source, cut to the budget by relevance. `search` finds single "
+        "entries; this stitches them together.",
+        (
+            "recollect recall 'why were users logged out'",
+            "recollect recall 'how do we deploy' --term staging --term rollback --budget-tokens 4000",
+        ),
+    )
+    command.add_argument("question", nargs="+", metavar="QUESTION", help="what you want to know")
+    command.add_argument(
+        "--term", action="append", default=[], metavar="T", help="a word that matters; may be repeated"
+    )
+    budget_option(command, 8_000)
+    command.add_argument("--project", default="", metavar="P", help="prefer projects whose name contains P")
+    command.add_argument("--strict", action="store_true", help="look at nothing but that project")
 
 
 def recall(args: argparse.Namespace, screen: Screen) -> int:

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from recollect import cli
 from recollect.cli.parser import build_parser
-from recollect.cli.words import Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from recollect.cli.words import Parser
 
 _HEAD = """# The command line
 

@@ -2,13 +2,44 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
-from recollect.export.deliver import Delivered
+from recollect.cli.words import add_command, delivery_options
+from recollect.present.agents import Names, names
+from recollect.present.assembly import delivered_object
 from recollect.values.text import many, one_line, size
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.fidelity import Delivered
+
+
+def add_words(commands: Any) -> None:
+    writers = Names("writer")
+    command = add_command(
+        commands,
+        "resume",
+        "open a whole session in another agent, another folder, or at an earlier point",
+        "Writes the session anew, as the agent itself would go on with it, where the other agent looks "
+        "for its own past, and prints the command that opens it. The original is not touched.",
+        (
+            f"recollect resume 3f2a9c01 --to {names('writer')[-1]}",
+            f"recollect resume 3f2a9c01 --to {names('writer')[0]} --into ~/other-clone",
+            f"recollect resume 3f2a9c01 --to {names('writer')[0]} --until 90ab12cd34ef",
+        ),
+    )
+    command.add_argument("session", metavar="SESSION", help="a session's id, or any unique beginning of it")
+    command.add_argument("--to", choices=writers, required=True, metavar="AGENT", help=f"one of {writers}")
+    command.add_argument(
+        "--until", metavar="ENTRY", help="only up to this entry, by the id that `search` prints"
+    )
+    command.add_argument(
+        "--before-compaction", action="store_true", help="what was said before it was last summed up"
+    )
+    delivery_options(command)
 
 
 def resume(args: argparse.Namespace, screen: Screen) -> int:
@@ -27,19 +58,6 @@ def resume(args: argparse.Namespace, screen: Screen) -> int:
     if args.into:
         screen.note(f"start it in {one_line(args.into)}")
     return 0
-
-
-def delivered_object(done: Delivered) -> dict[str, Any]:
-    """A session that was written, and what became of each part of it."""
-    return {
-        "agent": done.agent,
-        "session_id": done.session_id,
-        "path": str(done.path) if done.path else None,
-        "command": done.command,
-        "bytes": done.bytes,
-        "fidelity": done.fidelity.object(),
-        "masked": None if done.masked is None else dict(sorted(done.masked.items())),
-    }
 
 
 def print_delivered(done: Delivered, screen: Screen) -> None:

@@ -5,18 +5,38 @@ Pieces are named by the number they were saved with, which they keep.
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ids import short_ids
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.memory import Memory
-from recollect.recall.saved import Curated, Opened, find, opened
+from recollect.cli.words import add_command
+from recollect.present.assembly import piece_object, saved_object
+from recollect.present.short_ids import short_ids
 from recollect.values.errors import UsageError
 from recollect.values.text import age, many, moment, one_line
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from recollect.memory import Memory
+    from recollect.values.saved import Curated, Opened
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "saved",
+        "threads you assembled and kept: list, look into, edit",
+        "Without words it lists the threads that `assemble --save` kept. With an action: show NAME, "
+        "drop NAME PIECE, pin NAME PIECE, unpin NAME PIECE, move NAME PIECE TO, rename NAME NEW, "
+        "delete NAME. A piece keeps its number; TO is a place in the order, from 1. What is pinned "
+        "cannot be dropped, and stays when a smaller budget has no room for everything.",
+        ("recollect saved", "recollect saved show auth", "recollect saved move auth 7 1"),
+    )
+    command.add_argument("words", nargs="*", metavar="WORD", help="an action, and what it is about")
+
 
 # What each action takes, in the order it is typed.
 _TAKES: dict[str, tuple[str, ...]] = {
@@ -75,7 +95,7 @@ def _list(args: argparse.Namespace, screen: Screen) -> int:
         threads = memory.saved_threads()
     names = short_ids(each.id for each in threads)
     if screen.json:
-        screen.object("saved", {"threads": [_object(each, names[each.id]) for each in threads]})
+        screen.object("saved", {"threads": [saved_object(each, names[each.id]) for each in threads]})
         return 0
     if not threads:
         screen.note("no saved threads; keep one: recollect assemble DESCRIPTION --save NAME")
@@ -106,31 +126,14 @@ def _row(thread: Curated, name: str, now_ms: int) -> list[Part]:
     ]
 
 
-def _object(thread: Curated, short: str) -> dict[str, Any]:
-    """A thread as the list has it."""
-    return {
-        "id": thread.id,
-        "short": short,
-        "name": thread.name,
-        "description": thread.description,
-        "project": thread.project,
-        "budget_tokens": thread.budget_tokens,
-        "tokens": thread.tokens,
-        "pieces": len(thread.pieces),
-        "created_ms": thread.created_ms,
-        "edited_ms": thread.edited_ms,
-    }
-
-
 # -- one of them ----------------------------------------------------------------------------------
 
 
 def _show(memory: Memory, name: str, screen: Screen) -> int:
-    with memory.view() as view:
-        thread = find(view, name)
-        pieces = opened(view, thread)
+    with memory.view():
+        thread, pieces = memory.saved_thread(name), memory.saved_pieces(name)
     if screen.json:
-        fields = {**_object(thread, thread.id[:8]), "pieces": [_piece_object(each) for each in pieces]}
+        fields = {**saved_object(thread, thread.id[:8]), "pieces": [piece_object(each) for each in pieces]}
         screen.object("saved-thread", {"thread": fields})
         return 0
     screen.line(Styled(one_line(thread.name), "bold"))
@@ -175,20 +178,6 @@ def _piece_row(each: Opened) -> list[Part]:
         f"{piece.tokens if piece else 0:,}",
         one_line(each.says, 72),
     ]
-
-
-def _piece_object(each: Opened) -> dict[str, Any]:
-    piece = each.piece
-    return {
-        "number": each.saved.number,
-        "pinned": each.saved.pinned,
-        "entries": list(each.saved.ids),
-        "gone": each.gone,
-        "session": piece.session.facts.id if piece else None,
-        "time_ms": piece.time_ms if piece else None,
-        "tokens": piece.tokens if piece else 0,
-        "begins": each.says,
-    }
 
 
 def _deleted(thread: Curated, screen: Screen) -> int:

@@ -2,23 +2,104 @@
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
-from recollect.cli.screen import Part, Screen, Styled
-from recollect.present.objects import flag_names
-from recollect.search.run import Fresh, Hit, Results
+from recollect.cli.hit_lines import hit_head, snippet_parts
+from recollect.cli.open_memory import open_memory
+from recollect.cli.screen import Screen, Styled
+from recollect.cli.words import Parser, add_command, count
+from recollect.present.hits import HIT_FIELDS, behind_note, fresh_object, hit_object
 from recollect.values.errors import UsageError
-from recollect.values.records import Flag
-from recollect.values.text import age, many, one_line, short, tokens
+from recollect.values.text import many, one_line, tokens
+from recollect.values.vocabulary import AUTO, FUSIONS, MODES, STRATEGIES
 
-FIELDS = (
-    "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
-    "branch", "tool", "model", "flags", "tokens", "folded", "similar", "parts", "text",
-)  # fmt: skip
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from recollect.values.hits import Hit, Results
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "search",
+        "find anything ever said or done",
+        "Words rank, everything else filters. Hits are found by words and by meaning and ranked together; "
+        "each has a short id that `show`, `tail` and `--near` take. The query language is in docs/search.md.",
+        (
+            "recollect search 'oauth refresh token expiry'",
+            "recollect search 'project:api tool:Edit file:token_store.py \"clock skew\" -test last:30d'",
+            "recollect search --near 3f2a9c01b7d4 --not-near 90ab12cd34ef",
+        ),
+    )
+    command.add_argument(
+        "query", nargs="*", metavar="QUERY", help='words, "phrases", field:value, -not, OR, /regex/'
+    )
+    _ranking(command)
+    _paging(command)
+    command.add_argument(
+        "--explain", action="store_true", help="say how hits were found and what each score is made of"
+    )
+    command.add_argument(
+        "--fields", metavar="A,B", help="only these fields of each hit, by their names in --json"
+    )
+    command.add_argument(
+        "--max-tokens",
+        type=count,
+        default=0,
+        metavar="N",
+        help="stop before the hits take more than about N tokens of a model's context",
+    )
+
+
+def _ranking(command: Parser) -> None:
+    command.add_argument(
+        "--mode",
+        choices=MODES,
+        default="hybrid",
+        metavar="MODE",
+        help="text: by words; vector: by meaning; hybrid: by both (default: hybrid)",
+    )
+    command.add_argument("--plain", action="store_true", help="take the query as words and nothing else")
+    command.add_argument(
+        "--near",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="more like this entry; several make a centre, ID^2 counts twice",
+    )
+    command.add_argument("--not-near", action="append", default=[], metavar="ID", help="less like this entry")
+    command.add_argument("--recency", action="store_true", help="let a hit's score fade by e^(-0.007 x days)")
+    command.add_argument("--boost-project", metavar="P", help="prefer projects whose name contains P")
+    command.add_argument(
+        "--rerank", action="store_true", help="let MiniLM order the first 50: slow, better on code"
+    )
+    command.add_argument(
+        "--fusion",
+        choices=FUSIONS,
+        default="minmax",
+        metavar="F",
+        help="how both lists become one: minmax (scores) or rrf (ranks) (default: minmax)",
+    )
+    command.add_argument(
+        "--strategy",
+        choices=(AUTO, *STRATEGIES),
+        default=AUTO,
+        metavar="S",
+        help=f"how vectors are compared: {AUTO}, {', '.join(STRATEGIES)} "
+        f"(default: {AUTO}, by size and hardware)",
+    )
+
+
+def _paging(command: Parser) -> None:
+    command.add_argument(
+        "-n", "--limit", type=count, default=10, metavar="N", help="how many hits (default: 10)"
+    )
+    command.add_argument("--offset", type=count, default=0, metavar="N", help="skip the first N hits")
+    command.add_argument(
+        "--no-collapse", action="store_true", help="list also hits that repeat another or stand next to it"
+    )
 
 
 def search(args: argparse.Namespace, screen: Screen) -> int:
@@ -52,54 +133,13 @@ def search(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def hit_object(hit: Hit, fields: Sequence[str] = FIELDS) -> dict[str, Any]:
-    """A hit's fields by name; docs/json.md explains each."""
-    made = _all_fields(hit)
-    return {name: made[name] for name in fields}
-
-
-def _all_fields(hit: Hit) -> dict[str, Any]:
-    entry, facts = hit.stored.entry, hit.session.facts
-    return {
-        "id": hit.id,
-        "score": round(hit.score, 6),
-        "kind": entry.kind.name.lower(),
-        "project": facts.project,
-        "thread": facts.slug or facts.title,
-        "time_ms": entry.time_ms or None,
-        "snippet": hit.snippet.text,
-        "matches": _matches(hit),
-        "session": hit.stored.session,
-        "agent": facts.agent,
-        "host": hit.session.host,
-        "branch": facts.branch,
-        "tool": entry.tool,
-        "model": entry.model,
-        "flags": flag_names(entry.flags),
-        "tokens": hit.tokens,
-        "folded": hit.folded,
-        "similar": list(hit.similar),
-        "parts": {name: round(value, 6) for name, value in hit.parts.items()},
-        "text": entry.text,
-    }
-
-
-def _matches(hit: Hit) -> list[list[int]]:
-    found, at = [], 0
-    for part, marked in hit.snippet.parts:
-        if marked:
-            found.append([at, at + len(part)])
-        at += len(part)
-    return found
-
-
 def _fields(named: str | None) -> tuple[str, ...]:
     if named is None:
         return ()
     fields = tuple(name.strip() for name in named.split(",") if name.strip())
     for name in fields:
-        if name not in FIELDS:
-            raise UsageError(f"there is no field {name!r}", hint="fields: " + ", ".join(FIELDS))
+        if name not in HIT_FIELDS:
+            raise UsageError(f"there is no field {name!r}", hint="fields: " + ", ".join(HIT_FIELDS))
     return fields
 
 
@@ -120,7 +160,7 @@ def _print_object(
     args: argparse.Namespace, results: Results, shown: Sequence[Hit], fields: tuple[str, ...], screen: Screen
 ) -> None:
     unasked = () if args.explain else ("parts",)
-    fields = fields or tuple(name for name in FIELDS if name not in (*unasked, "text"))
+    fields = fields or tuple(name for name in HIT_FIELDS if name not in (*unasked, "text"))
     found = {
         "query": " ".join(args.query),
         "mode": args.mode,
@@ -133,17 +173,6 @@ def _print_object(
     if args.explain:
         found["explain"] = results.explain
     screen.object("search", found)
-
-
-def fresh_object(fresh: Fresh) -> dict[str, int | str]:
-    """How much of the store was searched."""
-    return {
-        "entries": fresh.entries,
-        "text_indexed": fresh.text,
-        "vectors_indexed": fresh.vectors,
-        "waiting": fresh.waiting,
-        "stopped": fresh.stopped,
-    }
 
 
 # -- for people ----------------------------------------------------------------------------
@@ -168,36 +197,6 @@ def _sum(parts: dict[str, float]) -> str:
 
 
 _ADDED = ("text", "dense", "neighbours", "session", "exact")
-
-
-def hit_head(hit: Hit) -> list[Part]:
-    """Id, kind, project, thread, age: one line."""
-    entry, facts = hit.stored.entry, hit.session.facts
-    kind = entry.kind.name.lower() + (f" {one_line(entry.tool, 30)}" if entry.tool else "")
-    failed = [Styled(" (error)", "red")] if entry.flags & Flag.ERROR else []
-    place = "  ".join(filter(None, (one_line(facts.project, 40), one_line(facts.slug or facts.title, 48))))
-    when = age(entry.time_ms, now_ms=time.time_ns() // 1_000_000) if entry.time_ms else ""
-    more = f"+{hit.folded} folded" if hit.folded else ""
-    return [
-        Styled(hit.id, "cyan"),
-        "  ",
-        Styled(kind, "bold"),
-        *failed,
-        "  ",
-        place,
-        Styled("  ".join(("", *filter(None, (when, more)))), "dim"),
-    ]
-
-
-def snippet_parts(hit: Hit) -> Iterator[Part]:
-    """The snippet, its matches marked on a terminal."""
-    before, behind = hit.snippet.cut
-    if before:
-        yield "... "
-    for part, marked in hit.snippet.parts:
-        yield Styled(part, "bold yellow") if marked else part
-    if behind:
-        yield " ..."
 
 
 def _print_explain(results: Results, screen: Screen) -> None:
@@ -226,12 +225,3 @@ def print_notes(results: Results, shown: int, offset: int, screen: Screen) -> No
         screen.note(note)
     if fresh.unindexed or fresh.waiting:
         screen.note(behind_note(fresh))
-
-
-def behind_note(fresh: Fresh) -> str:
-    """What the index does not hold yet, and what to do about it."""
-    waiting = f" and {many(fresh.waiting, 'append')} still in the journal" if fresh.waiting else ""
-    return (
-        f"{short(fresh.unindexed)} of {short(fresh.entries)} entries are not indexed yet{waiting}; "
-        "each search does some, `recollect index` does all"
-    )

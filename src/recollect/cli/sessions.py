@@ -2,18 +2,46 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ids import short_ids
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.present.objects import session_object
+from recollect.cli.words import add_command, count
+from recollect.present.agents import enumeration, names
+from recollect.present.sessions import relation_text, session_object
+from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
-from recollect.values.stored import Session
 from recollect.values.text import age, many, one_line, short
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from recollect.values.stored import Session
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "sessions",
+        "list sessions, the most recently active first",
+        "One row per session. The id shown is the shortest that names it; every command takes it, or "
+        "any longer piece of the beginning of the full id.",
+        (
+            "recollect sessions",
+            "recollect sessions --project harbor --limit 5",
+            f"recollect sessions --agent {names()[-1]} --all",
+        ),
+    )
+    command.add_argument("--project", metavar="P", help="only projects whose name contains P")
+    command.add_argument(
+        "--agent", metavar="A", help=f"only those of this agent: {enumeration(names(), 'or')}"
+    )
+    command.add_argument(
+        "-n", "--limit", type=count, default=20, metavar="N", help="at most N rows, 0 for all (default: 20)"
+    )
+    command.add_argument("--all", action="store_true", help="subagents' sessions too")
 
 
 def sessions(args: argparse.Namespace, screen: Screen) -> int:
@@ -84,16 +112,6 @@ def _row(
         *([relation_text(session, names)] if related else []),
         one_line(facts.title or facts.slug, 72),
     ]
-
-
-def relation_text(session: Session, names: dict[str, str]) -> str:
-    """How a session came about: `fork of 3f2a9c01`, "" for one that began fresh."""
-    facts = session.facts
-    if facts.relation == Relation.NONE:
-        return ""
-    words = {Relation.SUBAGENT: "subagent of", Relation.FORK: "fork of", Relation.CONTINUATION: "continues"}
-    parent = names.get(facts.parent) or one_line(facts.parent, 40) or "an unknown session"
-    return f"{words[facts.relation]} {parent}"
 
 
 def _last_names(project: str) -> str:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 from importlib import resources
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.ingest import ingest
-from recollect.cli.screen import Screen
-from recollect.intake.discover import agent_roots, discover
+from recollect.cli.words import add_command
+from recollect.memory import are_logs, log_folders
+from recollect.present.agents import titles
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.cli.screen import Screen
+
+
+def add_words(commands: Any) -> None:
+    add_command(
+        commands,
+        "start",
+        "the first look: this machine's logs, or a sample where there are none",
+        f"Takes in whatever {titles()} have written on this machine and says what is now "
+        "safe. Where they have written nothing, it shows itself on two invented conversations, in "
+        "sample.h5 in the current folder.",
+        ("recollect start",),
+    )
 
 
 def start(args: argparse.Namespace, screen: Screen) -> int:
     args.paths, args.dry_run, args.no_index = [], False, False
-    if discover(agent_roots(Path.home(), os.environ)).found:
+    if any(are_logs(folder) for folder in log_folders() if folder.is_dir()):
         return ingest(args, screen)
     # In a store of its own: a person's memory holds nothing that did not happen.
     args.store = args.store or "sample.h5"

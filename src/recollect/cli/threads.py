@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ids import short_ids
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.insight.threads import Thread
+from recollect.cli.words import add_command, limit
+from recollect.present.sessions import thread_object
+from recollect.present.short_ids import short_ids
 from recollect.values.text import age, many, one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.history import Thread
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "threads",
+        "conversations with everything that continued them",
+        "A thread is a session with those that resumed it, were forked from it or went on after a "
+        "compaction; the most recently active first.",
+        ("recollect threads", "recollect threads --project harbor"),
+    )
+    command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
+    limit(command, 20, "threads")
 
 
 def threads(args: argparse.Namespace, screen: Screen) -> int:
@@ -31,23 +49,6 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
     if len(listed) < len(found):
         screen.note(f"{len(listed):,} of {many(len(found), 'thread')}; --limit 0 lists all")
     return 0
-
-
-def thread_object(thread: Thread, short: str) -> dict[str, Any]:
-    """A thread as JSON has it: its sessions by id, in time order."""
-    return {
-        "id": thread.id,
-        "short": short,
-        "title": thread.title,
-        "project": thread.project,
-        "branch": thread.branch,
-        "agents": list(thread.agents),
-        "sessions": [session.facts.id for session in thread.sessions],
-        "subagents": thread.subagents,
-        "entries": thread.entries,
-        "started_ms": thread.started_ms,
-        "ended_ms": thread.ended_ms,
-    }
 
 
 def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:

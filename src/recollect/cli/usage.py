@@ -2,17 +2,60 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ids import short_ids
-from recollect.cli.opening import open_memory
+from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
-from recollect.insight.usage import UsageLine, UsageReport, UsageRow
-from recollect.insight.usage import explain as explain_usage
+from recollect.cli.words import add_command, count
+from recollect.present.short_ids import short_ids
+from recollect.present.usage import usage_object
 from recollect.values.errors import UsageError
 from recollect.values.text import dollars, many, moment, one_line
+from recollect.values.vocabulary import GROUPINGS
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.usage import UsageLine, UsageReport, UsageRow
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "usage",
+        "tokens and cost, every response counted once",
+        "Tokens by kind and their cost at list prices. A model without a known price is shown as "
+        "unknown, never as zero. --explain names the log lines behind the figures.",
+        (
+            "recollect usage",
+            "recollect usage --by model",
+            "recollect usage --by day --explain --group 2026-03-02",
+        ),
+    )
+    command.add_argument(
+        "--by",
+        choices=GROUPINGS,
+        default="day",
+        metavar="GROUPING",
+        help=f"what to group by: {', '.join(GROUPINGS)} (default: day)",
+    )
+    command.add_argument(
+        "--explain", action="store_true", help="list the responses behind the figures, dearest first"
+    )
+    command.add_argument(
+        "--group",
+        metavar="G",
+        help="with --explain: only this group, named as in the table (default: everything)",
+    )
+    command.add_argument(
+        "--limit",
+        type=count,
+        default=20,
+        metavar="N",
+        help="with --explain: at most N lines, 0 for all (default: 20)",
+    )
+
 
 _KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 
@@ -33,8 +76,8 @@ def _summary(args: argparse.Namespace, screen: Screen) -> int:
             {
                 "by": report.by,
                 "prices_as_of": report.prices_as_of,
-                "rows": [row_object(row) for row in report.rows],
-                "total": row_object(report.total),
+                "rows": [usage_object(row) for row in report.rows],
+                "total": usage_object(report.total),
             },
         )
         return 0
@@ -43,10 +86,6 @@ def _summary(args: argparse.Namespace, screen: Screen) -> int:
         return 0
     _print(report, short_ids(ids), screen)
     return 0
-
-
-def row_object(row: UsageRow) -> dict[str, Any]:
-    return {**asdict(row), "unpriced_models": list(row.unpriced_models), "tokens": row.tokens}
 
 
 def _print(report: UsageReport, names: dict[str, str], screen: Screen) -> None:
@@ -77,10 +116,8 @@ def _row(row: UsageRow, used: list[str], name: str) -> list[Part]:
 
 def _explain(args: argparse.Namespace, screen: Screen) -> int:
     by = args.by if args.group is not None else ""
-    with open_memory(args) as memory, memory.view() as view:
-        lines = explain_usage(
-            view, view.usage(), memory.config.prices, by=by, group=args.group or "", limit=args.limit or None
-        )
+    with open_memory(args) as memory:
+        lines = memory.usage_lines(by, args.group or "", args.limit or None)
     if screen.json:
         told = [asdict(each) for each in lines]
         screen.object("usage-lines", {"by": by, "group": args.group, "lines": told})

@@ -14,19 +14,53 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from recollect.agents.registry import agents
-from recollect.cli.rounds import Stop, Told, nothing_told, work, work_apart
-from recollect.cli.screen import Screen
+from recollect.cli.watch_round import Stop, Told, nothing_told, work, work_apart
+from recollect.cli.words import add_command, count
 from recollect.config import Config, load_config
-from recollect.intake.discover import discover
-from recollect.intake.watch import BURST_MAX, Batch, alone, follow, rested
 from recollect.light.journal import journal_path
-from recollect.values.errors import SourceError, UsageError
+from recollect.memory import are_logs, follow_logs, log_folders, only_watcher
+from recollect.values.errors import UsageError
+from recollect.values.reports import BURST_MAX, Batch
 from recollect.values.text import many, one_line
+
+if TYPE_CHECKING:
+    from recollect.cli.screen import Screen
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "watch",
+        "follow all agents' logs and keep everything fresh",
+        "For agents without hooks, or as a safety net: takes in what is new the moment it is written, "
+        "folds the journal and keeps the indexes up to date, until Ctrl-C. --install writes a service "
+        "for systemd or launchd that does this in the background, and says how to start it.",
+        ("recollect watch", "recollect watch --once", "recollect watch --install"),
+    )
+    command.add_argument("--poll", action="store_true", help="look at the files instead of being notified")
+    command.add_argument(
+        "--interval",
+        type=_positive,
+        default=5,
+        metavar="SECONDS",
+        help="between looks when polling (default: 5)",
+    )
+    action = command.add_mutually_exclusive_group()
+    action.add_argument("--once", action="store_true", help="one round, then leave: for cron")
+    action.add_argument("--install", action="store_true", help="write a user service for this")
+    action.add_argument("--remove", action="store_true", help="take that service out")
+
+
+def _positive(text: str) -> int:
+    """A whole number from 1 on."""
+    if not count(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return count(text)
+
 
 _REST = 5  # times as long as the round took
 _REST_SECONDS_MIN = 2.0
@@ -51,12 +85,13 @@ def watch(args: argparse.Namespace, screen: Screen) -> int:
     config = load_config(args.store)
     if args.once:
         return _once(config, screen)
-    with _only_one(config) as only, Stop() as stop:
+    with only_watcher(config) as only, Stop() as stop:
         if not only:
             message = f"{config.store}: another process watches for this store already"
             screen.error("StoreBusy", message, "end it first; one is enough", 6)
             return 6
-        batches = follow(_roots(screen), stop=stop, poll=args.poll, poll_seconds=max(args.interval, 1))
+        folders = _folders(screen)
+        batches = follow_logs(folders, stop=stop, poll=args.poll, poll_seconds=max(args.interval, 1))
         watcher = Watcher(config, screen, stop, lambda paths: work_apart(config, paths, stop))
         return watcher.run(batches)
 
@@ -88,12 +123,12 @@ class Watcher:
                 if (code := self._done(told)) is not None:
                     return code
                 self._journal = journal if told["error"] is None else self._journal
-                rested(min(max(_REST_SECONDS_MIN, _REST * told["seconds"]), _REST_SECONDS_MAX), self._stop)
+                self._stop.rest(min(max(_REST_SECONDS_MIN, _REST * told["seconds"]), _REST_SECONDS_MAX))
         self._say("stopped")
         return 130 if self._stop.number == signal.SIGINT else 0
 
     def _add(self, batch: Batch) -> None:
-        self._paths.update(dict.fromkeys(_logs(batch.paths)))
+        self._paths.update(dict.fromkeys(filter(are_logs, batch.paths)))
         self._everything |= batch.everything or len(self._paths) > BURST_MAX
         if self._everything:
             self._paths.clear()
@@ -195,36 +230,11 @@ def _once(config: Config, screen: Screen) -> int:
 # -- what it needs -------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _only_one(config: Config) -> Iterator[bool]:
-    held = contextlib.ExitStack()
-    try:
-        only = held.enter_context(alone(config.state / "watch"))
-    except OSError as error:
-        raise UsageError(
-            f"{config.state}: cannot hold a lock: {error.strerror}",
-            hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
-        ) from error
-    with held:
-        yield only
-
-
-def _roots(screen: Screen) -> list[Path]:
-    roots = [Path(root) for agent in agents() for root in agent.roots(Path.home(), os.environ)]
-    roots = list(dict.fromkeys(roots))
-    for root in roots:
-        screen.note(f"watching {root}" + ("" if root.is_dir() else " (not there yet)"))
-    return roots
-
-
-def _logs(paths: Iterable[Path]) -> list[Path]:
-    """Those of the paths that are logs, or folders with some."""
-    logs = []
-    for path in paths:
-        with contextlib.suppress(SourceError):  # gone again
-            if discover([path]).found:
-                logs.append(path)
-    return logs
+def _folders(screen: Screen) -> list[Path]:
+    folders = log_folders()
+    for folder in folders:
+        screen.note(f"watching {folder}" + ("" if folder.is_dir() else " (not there yet)"))
+    return folders
 
 
 def _service(args: argparse.Namespace, screen: Screen) -> int:

@@ -7,11 +7,15 @@ name, so they are defined twice, the second time without a default that would un
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
+from recollect.present.agents import Names
 from recollect.values.errors import UsageError
+from recollect.values.vocabulary import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Parser(argparse.ArgumentParser):
@@ -57,16 +61,8 @@ def add_command(commands: Any, name: str, summary: str, about: str, examples: Se
         name, help=summary, description=about, epilog=example_text(examples), formatter_class=_Wrapped
     )
     shared(command, first=False)
-    module = _MODULES.get(name, name)
-    command.set_defaults(module=f"recollect.cli.{module}", function=name, command=name)
+    command.set_defaults(module=f"recollect.cli.{name}", function=name, command=name)
     return command
-
-
-_MODULES = {
-    "tail": "show", "blame": "history", "how": "history", "fix": "history", "check": "upkeep",
-    "reparse": "upkeep", "compact": "upkeep", "snapshot": "upkeep", "completion": "complete",
-    "saved": "curated",
-}  # fmt: skip
 
 
 class _Wrapped(_Formatter):
@@ -114,3 +110,64 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
     return int(text)
+
+
+def session_argument(command: Parser) -> None:
+    command.add_argument(
+        "session",
+        metavar="SESSION",
+        help="the beginning of a session's id, as long as it fits only one; or a hit's id, for its session",
+    )
+
+
+def transcript_options(command: Parser) -> None:
+    command.add_argument(
+        "--kind",
+        action="append",
+        choices=KINDS,
+        metavar="KIND",
+        default=[],
+        help=f"only entries of this kind, and of others named the same way: {', '.join(KINDS)}",
+    )
+    command.add_argument(
+        "--all",
+        action="store_true",
+        help="also bookkeeping events and repeated entries (--json always has them)",
+    )
+    command.add_argument("--full", action="store_true", help="print long texts whole")
+    command.add_argument(
+        "--lines",
+        type=count,
+        default=12,
+        metavar="N",
+        help="lines of each tool result or other long text that are printed (default: 12)",
+    )
+
+
+def delivery_options(command: Parser) -> None:
+    command.add_argument(
+        "--into", metavar="DIR", help="the folder the agent will be started in (default: the current one)"
+    )
+    command.add_argument("--no-redact", action="store_true", help="keep secrets as they are")
+    command.add_argument("--dry-run", action="store_true", help="show what would be done, write nothing")
+
+
+def budget_option(command: Parser, default: int) -> None:
+    command.add_argument(
+        "--budget-tokens",
+        type=count,
+        default=default,
+        metavar="N",
+        help=f"at most about N tokens of a model's context (default: {default:,})",
+    )
+
+
+def agents_option(command: Parser) -> None:
+    known = Names("settings")
+    command.add_argument(
+        "--agent",
+        action="append",
+        choices=known,
+        metavar="AGENT",
+        help=f"only this agent, may be repeated: {known} (default: those on this machine)",
+    )

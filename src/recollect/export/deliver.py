@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.registry import agent_of
@@ -13,23 +12,7 @@ from recollect.export.masked import masked
 from recollect.export.write import write_session
 from recollect.values.conversation import Conversation
 from recollect.values.errors import UsageError
-from recollect.values.fidelity import Fidelity
-
-
-@dataclass(frozen=True, slots=True)
-class Delivered:
-    """A session's file, how to open it, and what became of each part. `path` is None in a dry run.
-
-    `masked`: secrets by kind; None where nobody looked for any.
-    """
-
-    agent: str
-    session_id: str
-    path: Path | None
-    command: str
-    bytes: int
-    fidelity: Fidelity
-    masked: Counter[str] | None
+from recollect.values.fidelity import Delivered
 
 
 def deliver(

@@ -12,17 +12,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
+from recollect.agents.registry import all_tools
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node, Phrase
-from recollect.search.run import Hit, Request, Search
-from recollect.search.text.fields import CHANGING, files_of, path_term
+from recollect.search.run import Request, Search
+from recollect.search.text.fields import files_of, path_term
+from recollect.values.history import Command, Fix, Touch
+from recollect.values.hits import Hit
 from recollect.values.records import Entry, Flag, Kind
-from recollect.values.stored import Session, StoredEntry
-
-SHELLS = ("bash", "powershell", "shell", "shell_command", "exec_command", "local_shell", "container.exec")
+from recollect.values.stored import StoredEntry
 
 TOUCHES_MAX = 5_000  # calls that name a file, the newest
 CALLS_READ = 120  # shell calls that fit a question
@@ -32,46 +33,6 @@ ERRORS_READ = 40
 FOLLOWED_ROWS = 400  # after an error, of all sessions
 STEPS_MAX = 8
 READERS = frozenset({"cat", "find", "grep", "head", "ls", "nl", "pwd", "rg", "sed", "tail", "wc", "which"})
-
-
-@dataclass(frozen=True, slots=True)
-class Touch:
-    """What one session did to a file. `prompt` was asked before the last change, or before the last look."""
-
-    session: Session
-    last: StoredEntry
-    prompt: StoredEntry | None
-    changes: int
-    looks: int
-
-
-@dataclass(slots=True)
-class Command:
-    """A command as it was run, how often it worked, and where it was run last."""
-
-    text: str
-    score: float
-    last: StoredEntry
-    session: Session
-    worked: int = 0
-    failed: int = 0
-    unknown: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """An error in one session and what was done after its last appearance there.
-
-    `exact`: it is this error, word for word, and not only one like it. `ended_by` is the command that then
-    worked where it had failed, "" where none is known.
-    """
-
-    hit: Hit
-    times: int
-    exact: bool
-    steps: list[StoredEntry] = field(default_factory=list)
-    ended_by: str = ""
-    answer: StoredEntry | None = None
 
 
 def blame(search: Search, path: str, limit: int) -> list[Touch]:
@@ -89,7 +50,7 @@ def blame(search: Search, path: str, limit: int) -> list[Touch]:
 def how(search: Search, query: str, limit: int) -> list[Command]:
     """Commands that were run for something, those that fit best first."""
     past = _Past(search)
-    shells = AnyOf(tuple(Is("tool", name) for name in SHELLS))
+    shells = AnyOf(tuple(Is("tool", name) for name in sorted(all_tools().run)))
     calls = AllOf((Is("kind", "call"), shells))
     scored = [
         (hit.stored, hit.score)
@@ -130,7 +91,8 @@ def command_of(entry: Entry) -> str:
         value = json.loads(entry.text)
     except (ValueError, RecursionError):
         return entry.text.strip()
-    said = value.get("command") or value.get("cmd") or "" if isinstance(value, dict) else ""
+    named = [value.get(name) for name in all_tools().commands] if isinstance(value, dict) else []
+    said = next(filter(None, named), "")
     if isinstance(said, list):
         # ["bash", "-lc", "..."]: what matters is what the shell was told.
         words = [str(word) for word in said]
@@ -211,7 +173,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def _touch(search: Search, past: _Past, calls: list[StoredEntry]) -> Touch:
-    changes = [each for each in calls if each.entry.tool.lower() in CHANGING]
+    changes = [each for each in calls if each.entry.tool.lower() in all_tools().change]
     last = max(changes or calls, key=lambda each: each.row)
     prompt = past.prompt_before(last.row)
     asked = search.view.entries_at([prompt])[0] if prompt >= 0 else None
@@ -227,7 +189,7 @@ def _has_words(hit: Hit) -> bool:
 
 
 def _is_shell(entry: Entry) -> bool:
-    return entry.kind == Kind.CALL and entry.tool.lower() in SHELLS
+    return entry.kind == Kind.CALL and entry.tool.lower() in all_tools().run
 
 
 def _commands(search: Search, past: _Past, scored: list[tuple[StoredEntry, float]]) -> list[Command]:
@@ -281,7 +243,7 @@ def _until_it_worked(past: _Past, after: list[StoredEntry], tried: str) -> tuple
     results = past.results([each.row for each in after if each.entry.kind == Kind.CALL])
     steps: list[StoredEntry] = []
     for n, each in enumerate(after):
-        if each.entry.tool.lower() in CHANGING and each.entry.kind == Kind.CALL:
+        if each.entry.tool.lower() in all_tools().change and each.entry.kind == Kind.CALL:
             steps.append(each)
         elif _is_shell(each.entry):
             result = results.get(each.row)

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.agents.saved import is_conversation
-from recollect.insight.threads import Thread, threads
+from recollect.insight.threads import threads
 from recollect.store.contract import Array, View
+from recollect.values.history import Thread
 from recollect.values.records import Flag, Kind, Relation
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import moment

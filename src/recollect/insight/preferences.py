@@ -17,6 +17,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from recollect.agents.registry import all_tools
+from recollect.agents.tools import Tasks
 from recollect.values.records import Entry
 
 PASTED_CHARS = 1500  # a prompt longer than this holds a document
@@ -24,7 +26,6 @@ SAID_CHARS = 400  # of such a one that a person may have typed
 ANSWER_CHARS = 10_000  # of an answer, that are looked at
 SENTENCE_CHARS = (8, 240)
 ALONE_CHARS = 40  # a shorter sentence speaks of the one before it
-TASK_TOOLS = frozenset({"TodoWrite", "update_plan", "TaskCreate", "TaskUpdate"})
 
 
 def bare(text: str) -> str:
@@ -81,20 +82,13 @@ def gist(answer: str, chars_min: int) -> str:
 def open_tasks(calls: Iterable[Entry], *, all_calls: bool) -> list[str]:
     """The items of a session's task list that are not done, from its calls in order.
 
-    Where the first calls are missing, only lists that were written whole count: elsewhere an item is
-    known by how many were made before it.
+    `all_calls`: the first of them are there; without those some lists cannot be put together.
     """
-    listed: dict[str, tuple[str, str]] = {}  # by number: what, and how far
+    listed: Tasks = {}
     for call in calls:
-        if call.tool not in TASK_TOOLS or not isinstance(given := _decoded(call.text), dict):
-            continue
-        if call.tool in ("TodoWrite", "update_plan"):
-            listed = dict(_items(given))
-        elif all_calls and call.tool == "TaskCreate":
-            listed[str(len(listed) + 1)] = _text(given.get("subject")), "pending"
-        elif (number := _text(given.get("taskId"))) in listed:
-            what, state = listed[number]
-            listed[number] = _text(given.get("subject")) or what, _text(given.get("status")) or state
+        planner = all_tools().plan.get(call.tool.lower())
+        if planner is not None and isinstance(given := _decoded(call.text), dict):
+            listed = planner(listed, given, all_calls)
     return [what for what, state in listed.values() if what and state in ("pending", "in_progress")]
 
 
@@ -123,22 +117,11 @@ def _with_context(said: list[str], n: int) -> str:
     return " ".join(said[max(n - 1, 0) : n + 1]) if len(said[n]) < ALONE_CHARS else said[n]
 
 
-def _items(given: dict[str, Any]) -> Iterator[tuple[str, tuple[str, str]]]:
-    items = given.get("todos", given.get("plan"))
-    for n, each in enumerate(items if isinstance(items, list) else []):
-        if isinstance(each, dict):
-            yield f"item {n}", (_text(each.get("content") or each.get("step")), _text(each.get("status")))
-
-
 def _decoded(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _rule(*alternatives: str) -> re.Pattern[str]:

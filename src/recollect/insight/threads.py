@@ -9,33 +9,13 @@ be one today, once the log that ties them is in.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from recollect.search.session_filters import thread_numbers
+from recollect.values.history import Thread
 from recollect.values.records import Relation
 from recollect.values.stored import Session
 
 _NEVER_MS = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class Thread:
-    """One piece of work. `id` is that of its first session: `thread:ID` in a query finds all of it.
-
-    `sessions` are the conversations, in time order; those of `subagents` are only counted, unless
-    theirs are all there is. Title, project and branch are those known last.
-    """
-
-    id: str
-    title: str
-    project: str
-    branch: str
-    agents: tuple[str, ...]
-    sessions: tuple[Session, ...]
-    subagents: int
-    started_ms: int
-    ended_ms: int
-    entries: int
 
 
 def threads(sessions: Iterable[Session], project: str = "") -> list[Thread]:

@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from importlib import resources
 from typing import Any
@@ -21,8 +20,9 @@ import numpy as np
 
 from recollect.store.contract import Array, UsageColumns, View
 from recollect.values.errors import NotFound, UsageError
+from recollect.values.usage import UsageLine, UsageReport, UsageRow
+from recollect.values.vocabulary import GROUPINGS
 
-GROUPINGS = ("", "day", "model", "project", "session", "agent")
 TOKEN_KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 UNKNOWN = "unknown"  # the group of what has no time, model or project
 TOTAL = "total"
@@ -34,62 +34,6 @@ _DAYS_TO_1970 = date(1970, 1, 1).toordinal()
 _DAYS_MAX = date.max.toordinal() - _DAYS_TO_1970
 _MILLION = 1_000_000
 _DENSE_MAX = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """One group's responses, each token in exactly one of the five kinds; `reasoning` is part of `output`.
-
-    `cost_microdollars` covers the priced responses only, and is None when there is none
-    among them. `unpriced_responses` says how many it leaves out, `unpriced_models` whose.
-    """
-
-    group: str
-    responses: int
-    input: int
-    output: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    reasoning: int
-    cost_microdollars: int | None
-    unpriced_responses: int
-    unpriced_models: tuple[str, ...]
-
-    @property
-    def tokens(self) -> int:
-        return self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
-
-
-@dataclass(frozen=True, slots=True)
-class UsageReport:
-    """`rows` add up to `total`; asked for no grouping, `total` is the only row.
-
-    `prices_as_of` is the date of the price table, as YYYY-MM-DD.
-    """
-
-    by: str
-    rows: list[UsageRow]
-    total: UsageRow
-    prices_as_of: str
-
-
-@dataclass(frozen=True, slots=True)
-class UsageLine:
-    """One response and the line of the log its numbers are from."""
-
-    time_ms: int
-    model: str
-    session: str
-    input: int
-    output: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    reasoning: int
-    cost_microdollars: int | None
-    path: str
-    line_number: int
 
 
 def summarise(columns: UsageColumns, by: str, prices: Mapping[str, Mapping[str, float]]) -> UsageReport:
@@ -200,7 +144,7 @@ _DATE = re.compile(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|@default|-latest)$")
 def _spellings(model: str) -> list[str]:
     """Names a price may stand under, the most exact first: as given, unwrapped, without its date."""
     bare = _SUFFIX.sub("", _PREFIX.sub("", model.lower()))
-    if bare.startswith("claude-"):
+    if bare.startswith(tuple(price_table()["dots_are_dashes"])):
         bare = bare.replace(".", "-")
     return list(dict.fromkeys((model, bare, _SUFFIX.sub("", _DATE.sub("", bare)))))
 
@@ -260,8 +204,8 @@ def _microdollars(dollars: float | None) -> int:
 
 def _grouped(columns: UsageColumns, by: str) -> tuple[list[str], Array]:
     """The groups' names, and for every response the position of its group among them."""
-    if by not in GROUPINGS:
-        raise UsageError(f"usage by {by!r}: no such grouping", hint=f"there are {', '.join(GROUPINGS[1:])}")
+    if by and by not in GROUPINGS:
+        raise UsageError(f"usage by {by!r}: no such grouping", hint=f"there are {', '.join(GROUPINGS)}")
     if not by:
         return [TOTAL], np.zeros(len(columns.model), np.int64)
     if by == "day":

@@ -14,40 +14,12 @@ from pathlib import Path
 from recollect.agents.registry import agents
 from recollect.agents.saved import is_conversation
 from recollect.values.records import Role
+from recollect.values.reports import Doomed, Standing
 from recollect.values.stored import Source
 
 SOON_DAYS = 7
 
 _DAY_MS = 86_400_000
-
-
-@dataclass(frozen=True, slots=True)
-class Doomed:
-    """A log that its agent will delete. `days_left` is 0 when its next start may do it."""
-
-    agent: str  # its title
-    path: str
-    session: str
-    modified_ms: int
-    days_left: int
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """How the stored sources stand on this machine's disk.
-
-    `oldest` is the log that will be deleted first, `cleanup_days` after its last change; without one,
-    that is what the strictest agent grants, None where none deletes anything. `soon` sessions have at most
-    `SOON_DAYS` left. `gone` sessions are only in the store. `changed` sources have
-    something new, or were rewritten, since they were last read.
-    """
-
-    cleanup_days: int | None
-    oldest: Doomed | None = None
-    soon: int = 0
-    gone: int = 0
-    changed: int = 0
-    newest_ms: int = 0
 
 
 def standing(

@@ -11,8 +11,8 @@ import contextlib
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
@@ -25,38 +25,12 @@ from recollect.light.project import project_of
 from recollect.store.contract import Writer
 from recollect.values.errors import SourceError
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.values.reports import Progress, Report
 from recollect.values.stored import Source, Taken, source_bytes
 
 COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash has to do again
 _WINDOW_BYTES = 4096
 _PLACES_MAX = 20
-
-Progress = Callable[[str, int, int], None]  # path, bytes done, bytes in all
-
-
-@dataclass(slots=True)
-class Report:
-    """What an ingest did. `lines` is the sum of the five counts behind it."""
-
-    sources: int = 0
-    unchanged: int = 0
-    changed: int = 0
-    restarted: int = 0
-    bytes_source: int = 0
-    bytes_parsed: int = 0
-    lines: int = 0
-    taken: int = 0
-    duplicate: int = 0
-    bad: int = 0
-    blank: int = 0
-    waiting: int = 0
-    entries: int = 0
-    lenient: int = 0
-    bad_reasons: Counter[str] = field(default_factory=Counter)
-    bad_places: list[str] = field(default_factory=list)
-    unknown_types: Counter[str] = field(default_factory=Counter)
-    failed: dict[str, str] = field(default_factory=dict)
-    skipped: Counter[str] = field(default_factory=Counter)
 
 
 class Ingest:

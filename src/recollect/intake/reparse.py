@@ -8,32 +8,22 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import PurePath
 
 from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.head import Head
 from recollect.agents.registry import agent_of, agents
-from recollect.intake.ingest import Progress, parse_lines
+from recollect.intake.ingest import parse_lines
 from recollect.store.contract import View, Writer, carry_vectors
 from recollect.store.derived import carry_derived
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
+from recollect.values.reports import Progress, ReparseReport
 from recollect.values.stored import Source, StoredLine
 
 _LINES_AT_ONCE = 4096
 _HEAD_LINES = 8
-
-
-@dataclass(slots=True)
-class ReparseReport:
-    """What deriving again gave."""
-
-    lines: int = 0
-    entries_before: int = 0
-    entries_after: int = 0
-    unknown_types: Counter[str] = field(default_factory=Counter)
 
 
 def reparse(old: View, writer: Writer, progress: Progress | None = None) -> ReparseReport:

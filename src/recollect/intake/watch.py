@@ -14,39 +14,19 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from recollect.light import locks
+from recollect.values.reports import BURST_MAX, Batch, Stop
 
 SWEEP_SECONDS = 3600.0  # a notification may be lost: the kernel's queue is bounded
-BURST_MAX = 500  # paths in a batch; beyond, a look at everything is cheaper
+
 
 # The waiting is done by watchfiles, which wakes at every step to ask whether to stop.
 _STEP_MS = 500
 _TICK_MS = 5000
 _DEBOUNCE_MS = 5000
 _ADDED, _MODIFIED, _DELETED = 1, 2, 3
-
-
-class Stop(Protocol):
-    """Asked twice a second."""
-
-    def is_set(self) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Files that changed and folders that appeared; with neither, a tick to do other things at.
-
-    All are below a followed folder and none is reached through a link. `trouble` says, once,
-    why the kernel is not asked any more.
-    """
-
-    paths: tuple[Path, ...] = ()
-    everything: bool = False
-    trouble: str = ""
 
 
 def follow(

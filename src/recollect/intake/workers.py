@@ -21,10 +21,11 @@ from typing import Any, BinaryIO
 
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
-from recollect.intake.ingest import Ingest, Report
+from recollect.intake.ingest import Ingest
 from recollect.store.contract import BulkWriter, Collector, Writer
 from recollect.values.errors import RecollectError
 from recollect.values.records import SourceFile
+from recollect.values.reports import Report
 
 WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
 PARCEL_BYTES = 6 << 20

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import os
 import time
-from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ingest import standing_of
-from recollect.cli.search import behind_note
-from recollect.cli.status import store_object
 from recollect.light.project import project_of
 from recollect.mcp.tools import RECALL_TOKENS, SEARCH_TOKENS
-from recollect.recall.fence import fenced
+from recollect.present.fenced import fenced_blocks
+from recollect.present.hits import behind_note
 from recollect.values.records import Flag
-from recollect.values.text import age, many, moment, one_line, printable, tokens
+from recollect.values.text import age, many, moment, one_line, printable
 
 if TYPE_CHECKING:
-    from recollect.insight.threads import Thread
-    from recollect.intake.ingest import Report
     from recollect.memory import Memory
-    from recollect.search.run import Fresh, Hit, Results
+    from recollect.values.history import Thread
+    from recollect.values.hits import Fresh, Hit, Results
+    from recollect.values.reports import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +37,8 @@ class Answer:
 def memory_status(memory: Memory) -> Answer:
     """Numbers, and no word from inside a log."""
     now_ms = time.time_ns() // 1_000_000
-    info, risk = memory.info(), standing_of(memory)
-    fresh = memory.indexes.fresh(store_object(memory)["journal_pending"])
+    info, risk = memory.info(), memory.standing()
+    fresh = memory.fresh()
     last_ms = max((each.facts.ended_ms for each in memory.sessions()), default=0)
     return Answer(
         values={
@@ -105,7 +102,7 @@ def recall_context(
 def search_conversation_memory(
     memory: Memory, *, query: str, project: str, strict_project: str, max_results: int
 ) -> Answer:
-    """What claude-memory called a search: its arguments, our index of hits."""
+    """What an older memory server called a search: its arguments, our index of hits."""
     only = strict_project.replace('"', " ").strip()
     if only:
         # Its queries are words: what our language would read into them must not widen the filter.
@@ -131,7 +128,7 @@ def list_threads(memory: Memory, *, project: str, limit: int, budget_tokens: int
         older = f"; {len(threads) - shown:,} older ones are not shown" if shown < len(threads) else ""
         return [f"{many(len(threads), 'thread')}{older}"]
 
-    return Answer(_fitting(blocks, foot, budget_tokens, kind="threads", project=project))
+    return Answer(fenced_blocks(blocks, foot, budget_tokens, kind="threads", project=project))
 
 
 def ingested(report: Report, state: str, done: int, total: int, seconds: float) -> Answer:
@@ -175,7 +172,7 @@ def _index(results: Results, offset: int, budget_tokens: int) -> str:
     notes = [one_line(note, _NOTE_CELLS) for note in results.notes[:2]]
     if results.fresh.unindexed or results.fresh.waiting:
         notes.append(behind_note(results.fresh))
-    return _fitting(
+    return fenced_blocks(
         [_hit(hit) for hit in results.hits],
         lambda shown: [_more(results, shown, offset), *notes],
         budget_tokens,
@@ -225,19 +222,6 @@ def _thread(thread: Thread) -> str:
 
 def _spaced(*parts: str) -> str:
     return "  ".join(filter(None, parts))
-
-
-def _fitting(
-    blocks: Sequence[str], foot: Callable[[int], Sequence[str]], budget_tokens: int, **attributes: str
-) -> str:
-    """The first blocks and what is to be said below them, in one fence that fits the budget."""
-
-    def text(shown: int) -> str:
-        return fenced("\n".join((*blocks[:shown], *foot(shown))), **attributes)
-
-    # Measured as it goes out: making a text safe may make it longer.
-    over = bisect(range(1, len(blocks) + 1), budget_tokens, key=lambda shown: tokens(text(shown)))
-    return text(over)
 
 
 def _advice(changed: int, fresh: Fresh) -> str:

@@ -1,13 +1,14 @@
 """The tools behind one MCP server, for any number of connections.
 
-The store, numpy and HDF5 come with the first call of a tool. Calls are answered one after the other in a
-thread of their own, because a memory belongs to one thread; meanwhile the loop answers pings. A sweep has
-another thread and another memory, so that searching goes on beside it.
+The store, numpy and HDF5 come with the first call of a tool. Calls are answered in a few threads that share
+one memory, so that a quick question does not wait for a slow one; meanwhile the loop answers pings. A sweep
+has a memory of its own, which makes the store where there is none.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
 
 CALLS_MAX = 64  # that wait at a time
+THREADS = 4  # that answer them
 
 Context = ServerRequestContext[Any]
 
@@ -46,7 +48,8 @@ class Service:
     def __init__(self, store: str | None) -> None:
         self._store = store
         self._memory: Memory | None = None
-        self._reading = ThreadPoolExecutor(1, "recollect-read")
+        self._opening = threading.Lock()
+        self._reading = ThreadPoolExecutor(THREADS, "recollect-read")
         self._sweeps = Sweeps(store)
         self._calls = 0
 
@@ -96,7 +99,7 @@ class Service:
             self._reading, self._read, tool.name, arguments
         )
 
-    # -- in the reading thread ---------------------------------------------------------------
+    # -- in the reading threads --------------------------------------------------------------
 
     def _read(self, name: str, arguments: dict[str, Any]) -> Answer:
         from recollect.mcp.answers import ANSWERS
@@ -106,12 +109,13 @@ class Service:
         return ANSWERS[name](memory, **arguments)
 
     def _opened(self) -> Memory:
-        if self._memory is None:
-            from recollect.config import load_config
-            from recollect.memory import Memory
+        with self._opening:
+            if self._memory is None:
+                from recollect.config import load_config
+                from recollect.memory import Memory
 
-            self._memory = Memory.open(config=load_config(self._store), create=False)
-        return self._memory
+                self._memory = Memory.open(config=load_config(self._store), create=False)
+            return self._memory
 
 
 def _offered(tool: Tool) -> Offered:

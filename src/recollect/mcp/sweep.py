@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from recollect.values.errors import StoreBusy
 
 if TYPE_CHECKING:
-    from recollect.intake.ingest import Report
     from recollect.mcp.answers import Answer
+    from recollect.values.reports import Report
 
 ANSWER_SECONDS = 45.0  # clients give up on a tool after a minute
 BUSY_SECONDS = 0.5  # that another process may go on writing before it counts as sweeping
@@ -35,8 +35,8 @@ class Sweeps:
 
     async def answer(self, tell: Tell) -> Answer:
         """What a new sweep did; or how far one is that takes long, or that someone else began."""
-        from recollect.intake.ingest import Report
         from recollect.mcp.answers import ingested
+        from recollect.values.reports import Report
 
         if self._last is not None and not self._last.ended.done():
             return ingested(Report(), "already running", *self._last.far)

@@ -1,7 +1,7 @@
 """The tools an agent is offered: names, arguments with their bounds, what each promises.
 
 Data alone; `answers` does the work. The surprise: tools whose answers carry words of a log have no output
-schema. Where an answer has structured content, Claude Code and Codex give the model that and drop the text,
+schema. Where an answer has structured content, clients give the model that and drop the text,
 and with it the fence around what was recalled.
 """
 
@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from recollect.cli.parser import MODES
+from recollect.values.vocabulary import MODES
 
-ANSWER_TOKENS_MAX = 20_000  # by our estimate; Claude Code refuses more than 25,000 by the model's own count
+ANSWER_TOKENS_MAX = 20_000  # by our estimate; a client refuses more than 25,000 by the model's own count
 BUDGET_TOKENS_MIN = 400
 SEARCH_TOKENS = 2_000
 READ_TOKENS = 4_000
@@ -200,7 +200,7 @@ TOOLS: tuple[Tool, ...] = (
         ),
         read_only=False,
     ),
-    # What claude-memory calls them: for its users' skills and scripts.
+    # What an older memory server calls them: for its users' skills and scripts.
     Tool(
         "recall_get_context",
         "Recall context",

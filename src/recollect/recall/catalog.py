@@ -19,13 +19,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from recollect.agents.registry import all_tools
 from recollect.insight.last_talks import FAILED, STOPPED, UNANSWERED, Recent, Talk, recent
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
 from recollect.recall.fence import fenced
-from recollect.search.text.fields import CHANGING, files_of
+from recollect.search.text.fields import files_of
 from recollect.store.contract import View
+from recollect.values.recalled import Catalog
+from recollect.values.records import Entry
 from recollect.values.stored import StoredEntry
 from recollect.values.text import many, moment, one_line, short, tokens
 
@@ -54,21 +56,6 @@ STATES = {
     FAILED: "ended in an error",
     STOPPED: "stopped half-way",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Catalog:
-    """`text` is what is shown to the model, fenced, or "" where nothing is known or nothing fits.
-
-    `sections` has its lines by section; `trimmed` names those that lost some to the budget.
-    """
-
-    text: str
-    project: str
-    tokens: int
-    as_of_ms: int
-    trimmed: tuple[str, ...] = ()
-    sections: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) -> Catalog:
@@ -188,12 +175,18 @@ def _files(past: Recent) -> list[str]:
     weights: Counter[str] = Counter()
     for talk in past.talks:
         for call in talk.calls:
-            if call.entry.tool.lower() in CHANGING or "*** Begin Patch" in call.entry.text:
+            if _changes(call.entry):
                 age_ms = max(newest - call.entry.time_ms, 0)
                 for path in filter(None, (_inside(name, folders) for name in files_of(call.entry))):
                     weights[path] += 0.5 ** (age_ms / HALF_LIFE_MS)
     ordered = sorted(weights, key=lambda path: (-weights[path], path))
     return [_short_path(path) for path in ordered[: LINES_MAX["files"]]]
+
+
+def _changes(call: Entry) -> bool:
+    """Whether a call changes files: by its tool, or by a patch in what it was given."""
+    tools = all_tools()
+    return call.tool.lower() in tools.change or any(patched(call.text) for patched in tools.patched)
 
 
 def _inside(path: str, folders: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Entries as a model reads them: a label that says what each is, and its text, cut and indented.
 
-    # session 1a2b3c4d-5e6f, harbor, claude: Make the token store honour clock skew
+    # session 1a2b3c4d-5e6f, harbor, AGENT: Make the token store honour clock skew
     [3f2a90c1d2e4 user, 2026-03-02 14:05]
       Make the token store honour clock skew
     [77ab01c2d3e5 tool result Bash (error), 2026-03-02 14:06, characters 5200-6400 of 60321]

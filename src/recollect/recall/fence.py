@@ -13,11 +13,13 @@ told not to.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import unicodedata
 
 from recollect.agents.injected import MEMORY_TAG
+from recollect.agents.registry import agents
 from recollect.values.text import one_line, printable, visible
 
 CLOSING = "</recollect-memory"
@@ -64,16 +66,10 @@ _BRACKET = re.compile(
     re.VERBOSE,
 )
 
-# Names that no other text needs; without what joins their words, because agents differ in that.
+# Names that no other text needs, whichever agent it is; each has some of its own.
 _HARNESS = (
-    "recollectmemory", "systemreminder", "systemprompt", "systemmessage", "commandname", "commandmessage",
-    "commandargs", "localcommand", "bashinput", "bashstdout", "bashstderr", "tasknotification",
-    "teammatemessage", "ideopenedfile", "ideselection", "idediagnostics", "cimonitorevent",
-    "userpromptsubmithook", "sessionstarthook", "newdiagnostics", "persistedoutput", "functioncall",
-    "functionresult", "tooluse", "toolcall", "toolresult", "toolresponse", "antml", "environmentcontext",
-    "userinstructions", "appsinstructions", "skillsinstructions", "pluginsinstructions", "turnaborted",
-    "recommendedplugins", "collaborationmode", "appcontext", "multiagentmode", "personalityspec",
-    "modelswitch", "subagentnotification", "usershellcommand", "useraction", "hookprompt", "proposedplan",
+    "recollect-memory", "system-prompt", "system-message", "system-reminder", "function-call",
+    "function-result", "tool-use", "tool-call", "tool-result", "tool-response", "antml",
 )  # fmt: skip
 
 # Names that are also ordinary words: a tag only where the bracket closes.
@@ -90,6 +86,13 @@ _HIDDEN = re.compile(
 )
 
 
+@functools.cache
+def _harness() -> tuple[str, ...]:
+    """Those names, without what joins their words, because agents differ in that."""
+    names = (*_HARNESS, *(tag for agent in agents() for tag in agent.tags))
+    return tuple(re.sub(r"[\W_]", "", name).casefold() for name in names)
+
+
 def _neutral(found: re.Match[str]) -> str:
     return "&lt;" if _is_tag(found) else found[0]
 
@@ -99,7 +102,7 @@ def _is_tag(found: re.Match[str]) -> bool:
         return True
     name = unicodedata.normalize("NFKC", found["name"]).casefold()
     bare = re.sub(r"[\W_]", "", name)
-    if bare.startswith(_HARNESS):
+    if bare.startswith(_harness()):
         return True
     before = found.string[max(found.start() - 1, 0) : found.start()]
     generic = (before.isalnum() or before == "_") and not found["blank"]  # Vec<my_type>

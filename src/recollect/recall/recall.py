@@ -22,12 +22,14 @@ from recollect.search.query import QUERY_CHARS_MAX, Is
 from recollect.search.snippet import Highlighter, readable
 from recollect.store.contract import View
 from recollect.values.errors import NotFound, UsageError
+from recollect.values.recalled import Reading, Recall
 from recollect.values.records import Kind
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import many, one_line, tokens
 
 if TYPE_CHECKING:
-    from recollect.search.run import Fresh, Hit, Results, Search
+    from recollect.search.run import Search
+    from recollect.values.hits import Fresh, Hit, Results
 
 HITS_MIN, HITS_MAX = 10, 32  # of one search: to read one may take a millisecond
 HIT_TOKENS = 320  # of the budget, for each hit of a search
@@ -45,29 +47,6 @@ READING_TOKENS_MIN = 400
 NEIGHBOURS_MAX = 50  # on each side
 NEIGHBOUR_CHARS = 700
 POINT_SHARE = 0.6  # of a reading's budget, for the entry itself
-
-
-@dataclass(frozen=True, slots=True)
-class Recall:
-    """A wall of excerpts: `hits` were found, in `blocks`, of which `shown` are in the text."""
-
-    text: str
-    hits: int
-    blocks: int
-    shown: int
-    tokens: int
-    fresh: Fresh
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """An entry as it was said. `next_offset` is where its text goes on, 0 when this was all of it."""
-
-    text: str
-    id: str
-    tokens: int
-    next_offset: int = 0
 
 
 def recall(

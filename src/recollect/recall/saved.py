@@ -12,33 +12,22 @@ import contextlib
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of
 from recollect.agents.registry import agent_of
-from recollect.agents.saved import (
-    AGENT,
-    DELETE,
-    EDIT,
-    RENAME,
-    THREAD,
-    Curated,
-    Edit,
-    SavedPiece,
-    curated_file,
-    edit_of,
-    thread_of,
-)
+from recollect.agents.saved import AGENT, DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
 from recollect.intake.ingest import parse_lines
 from recollect.recall.assemble.compose import NAME_CHARS, separator
 from recollect.recall.assemble.compose import compose as compose_assembly
-from recollect.recall.assemble.pieces import Assembly, Facet, Piece, Plan, Share, Window
 from recollect.recall.assemble.weigh import ENTRY_TOKENS, told, weight
-from recollect.search.run import Fresh
+from recollect.values.assembly import Assembly, Facet, Piece, Plan, Share, Window
 from recollect.values.errors import NotFound, RecollectError, UsageError
+from recollect.values.hits import Fresh
 from recollect.values.records import Cursor, Framing, Kind, SourceFile
+from recollect.values.saved import Curated, Edit, Opened, SavedPiece
 from recollect.values.text import ascii_json, cells, many, one_line, printable, tokens
 
 if TYPE_CHECKING:
@@ -137,19 +126,6 @@ def checked_name(name: str) -> str:
 
 
 # -- opening --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A piece with what the store has of it: None, and `gone` entries, where that is nothing.
-
-    `says` is how it begins.
-    """
-
-    saved: SavedPiece
-    piece: Piece | None
-    gone: int
-    says: str
 
 
 def opened(view: View, thread: Curated) -> list[Opened]:

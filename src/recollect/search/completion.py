@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 
 from recollect.agents.saved import is_conversation
-from recollect.search.query import FIELDS, FLAG_FIELDS
 from recollect.search.session_filters import Sessions
 from recollect.search.text.fields import path_term
 from recollect.search.text.index import TextIndex
@@ -14,6 +13,7 @@ from recollect.search.text.match import ROLES
 from recollect.values.errors import UsageError
 from recollect.values.records import Kind
 from recollect.values.stored import Session
+from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS
 
 _OF_SESSIONS: dict[str, Callable[[Session], str]] = {
     "agent": lambda session: session.facts.agent,
@@ -45,7 +45,7 @@ def values(text: TextIndex, sessions: Sessions, field: str, prefix: str, limit: 
     elif field in _FIXED:
         found = Counter({value: 0 for value in _FIXED[field] if value.startswith(prefix)})
     else:
-        raise UsageError(f"there is no field {field!r}", hint="fields: " + ", ".join(sorted(FIELDS)))
+        raise UsageError(f"there is no field {field!r}", hint="fields: " + ", ".join(sorted(QUERY_FIELDS)))
     ranked = sorted(found.items(), key=lambda item: -item[1])
     return ranked[:limit]
 

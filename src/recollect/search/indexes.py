@@ -3,12 +3,15 @@
 A search spends a bounded time on catching up and then answers with what there is; `catch_up`
 without a limit is what an ingest ends with. Nothing here is needed to keep what is stored:
 without the cache folder everything is built again.
+
+Several threads may ask: each has indexes opened for itself while it does, and one of them catches up.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,11 +19,13 @@ from typing import TYPE_CHECKING
 
 from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
-from recollect.search.run import Fresh, Request, Results, Search
+from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
 from recollect.search.text.index import TextIndex
 from recollect.store.contract import Store, View
 from recollect.values.errors import UsageError
+from recollect.values.hits import Fresh, Results
+from recollect.values.reports import Progress
 from recollect.values.stored import StoreInfo
 
 if TYPE_CHECKING:
@@ -28,19 +33,99 @@ if TYPE_CHECKING:
     from recollect.search.vectors.index import VectorIndex
 
 ROUND_SECONDS = 30.0  # of indexing on one view of the store: others want to put their commits in place
+IDLE_MAX = 4  # opened indexes that are kept for the next who asks
 CATCH_UP_SECONDS = 0.5  # that a search spends on what is new, for each index
-
-Progress = Callable[[str, int, int], None]  # which index, entries done, entries in all
 
 
 class Indexes:
-    """What makes one store searchable."""
+    """What makes one store searchable, for any number of threads."""
 
     def __init__(
         self, store: Store, cache: Path, embedder: Callable[[str], Embedder], default: str = "static"
     ) -> None:
         self._store, self._cache = store, cache
+        self._embedders = _Embedders(embedder)
+        self._default = default
+        self._idle: list[_Opened] = []
+        self._catching_up = threading.Lock()
+
+    def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
+        """The answer to a request, after a moment's catching up."""
+        with self._opened() as opened:
+            return opened.search(request, waiting=waiting, seconds=seconds)
+
+    @contextlib.contextmanager
+    def asking(
+        self, meaning: bool, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS
+    ) -> Iterator[Search]:
+        """The present state, ready to be asked as often as one likes, by `meaning` too."""
+        with self._opened() as opened, opened.asking(meaning, waiting=waiting, seconds=seconds) as search:
+            yield search
+
+    def catch_up(
+        self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
+    ) -> None:
+        """Index what is new: all of it, or as much as can be done in some seconds."""
+        with self._opened() as opened:
+            opened.catch_up(seconds=seconds, vectors=vectors, progress=progress)
+
+    def fresh(self, waiting: int = 0) -> Fresh:
+        """How far the indexes reach, without changing them."""
+        with self._opened() as opened:
+            return opened.fresh(waiting)
+
+    def drop(self) -> None:
+        """Delete the cache of this store; the next search starts afresh."""
+        import shutil
+
+        with self._store.view() as view:
+            folder = _folder(self._cache, view.info())
+        self._idle.clear()
+        shutil.rmtree(folder, ignore_errors=True)
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[_Opened]:
+        """Opened indexes that no other thread is asking: the ones last used, where they are free."""
+        try:
+            opened = self._idle.pop()
+        except IndexError:
+            opened = _Opened(self._store, self._cache, self._embedders, self._default, self._catching_up)
+        try:
+            yield opened
+        finally:
+            if len(self._idle) < IDLE_MAX:
+                self._idle.append(opened)
+
+
+class _Embedders:
+    """Each embedder made once, whoever asks first: threads may share them, and they are large."""
+
+    def __init__(self, make: Callable[[str], Embedder]) -> None:
+        self._make = make
+        self._made: dict[str, Embedder] = {}
+        self._making = threading.Lock()
+
+    def __call__(self, name: str) -> Embedder:
+        with self._making:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+            return self._made[name]
+
+
+class _Opened:
+    """The indexes as one thread asks them."""
+
+    def __init__(
+        self,
+        store: Store,
+        cache: Path,
+        embedder: Callable[[str], Embedder],
+        default: str,
+        catching_up: threading.Lock,
+    ) -> None:
+        self._store, self._cache = store, cache
         self._embedder, self._default = embedder, default
+        self._catching_up = catching_up
         self._text: tuple[str, int, TextIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
         self._sessions: tuple[View, Sessions] | None = None
@@ -80,7 +165,33 @@ class Indexes:
     def catch_up(
         self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
     ) -> None:
-        """Index what is new: all of it, or as much as can be done in some seconds."""
+        """Index what is new; where another thread is at it, wait so long and go on with what that did."""
+        began = time.monotonic()
+        if self._is_current(vectors):
+            return
+        if not self._catching_up.acquire(timeout=-1 if seconds is None else seconds):
+            self._is_current(vectors)  # what was committed meanwhile is seen
+            return
+        try:
+            left = None if seconds is None else max(seconds - (time.monotonic() - began), 0.0)
+            self._catch_up(left, vectors, progress)
+        finally:
+            self._catching_up.release()
+
+    def _is_current(self, vectors: bool) -> bool:
+        """Whether the indexes, as they are on disk now, reach the store's end."""
+        with self._store.view() as view:
+            info = view.info()
+        text = self._text_index(info)
+        text.reload()
+        if not vectors:
+            return text.rows >= info.entries
+        index = self._vector_index(info)
+        if index.rows < info.entries:
+            index.reload()
+        return min(text.rows, index.rows) >= info.entries
+
+    def _catch_up(self, seconds: float | None, vectors: bool, progress: Progress | None) -> None:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         while True:
             with self._store.view() as view:
@@ -110,20 +221,11 @@ class Indexes:
         self._vector_index(info)
         return self._fresh(info, waiting)
 
-    def drop(self) -> None:
-        """Delete the cache of this store; the next search starts afresh."""
-        import shutil
-
-        with self._store.view() as view:
-            folder = self._folder(view.info())
-        self._text = self._vectors = self._passing = None
-        shutil.rmtree(folder, ignore_errors=True)
-
     # -- opened once, and again when the store was rewritten ---------------------------------
 
     def _text_index(self, info: StoreInfo) -> TextIndex:
         if self._text is None or self._text[:2] != (info.id, info.epoch):
-            index = TextIndex.open(self._folder(info), info.id, info.epoch)
+            index = TextIndex.open(_folder(self._cache, info), info.id, info.epoch)
             self._text = info.id, info.epoch, index
         return self._text[2]
 
@@ -131,18 +233,11 @@ class Indexes:
         if self._vectors is None or self._vectors[:2] != (info.id, info.epoch):
             from recollect.search.vectors.index import VectorIndex
 
-            index = VectorIndex.open(self._folder(info), info.id, info.epoch, self._embedder(self._default))
+            index = VectorIndex.open(
+                _folder(self._cache, info), info.id, info.epoch, self._embedder(self._default)
+            )
             self._vectors = info.id, info.epoch, index
         return self._vectors[2]
-
-    def _folder(self, info: StoreInfo) -> Path:
-        try:
-            return store_folder(self._cache, info.id)
-        except OSError as error:
-            raise UsageError(
-                f"{self._cache}: cannot hold the indexes: {error.strerror}",
-                hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
-            ) from error
 
     def _session_table(self, view: View) -> Sessions:
         if self._sessions is None or self._sessions[0] is not view:
@@ -166,6 +261,16 @@ class Indexes:
 def _entries_below(row: int, info: StoreInfo) -> int:
     """About how many entries have a lower row; exactly where all or none have, or rows have no gaps."""
     return info.entries if row >= info.rows_end else info.entries * row // info.rows_end
+
+
+def _folder(cache: Path, info: StoreInfo) -> Path:
+    try:
+        return store_folder(cache, info.id)
+    except OSError as error:
+        raise UsageError(
+            f"{cache}: cannot hold the indexes: {error.strerror}",
+            hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
+        ) from error
 
 
 def _deadline(seconds: float | None) -> float | None:

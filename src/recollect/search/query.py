@@ -19,30 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
+from recollect.agents.registry import names
 from recollect.values.errors import UsageError
+from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS, TIME_FIELDS
 
 QUERY_CHARS_MAX = 10_000
 DEPTH_MAX = 50
 REPEATS_MAX = 10_000  # of a regular expression's counted repeats, multiplied
-
-TEXT_FIELDS = (
-    "agent",
-    "branch",
-    "dir",
-    "file",
-    "host",
-    "kind",
-    "model",
-    "project",
-    "role",
-    "session",
-    "tag",
-    "thread",
-    "tool",
-)
-FLAG_FIELDS = {"is": ("error", "meta", "sidechain", "spilled"), "has": ("image",)}
-TIME_FIELDS = ("after", "before", "last", "on", "time")
-FIELDS = (*TEXT_FIELDS, *FLAG_FIELDS, *TIME_FIELDS)
 
 
 ALIASES = {"path": "file", "proj": "project", "repo": "project", "since": "after", "until": "before"}
@@ -229,16 +212,16 @@ class _Reader:
             name = token["entity"]
             return AllOf((Phrase(name), Regex(rf"(?i)(?<![\w]){re.escape(name)}(?![\w])")))
         named = (token["field"] or "").lower()
-        if (field := ALIASES.get(named, named)) in FIELDS:
+        if (field := ALIASES.get(named, named)) in QUERY_FIELDS:
             return self._field(field, token["op"], token["quoted"] or token["value"] or "")
         text = token[0]
         if token["field"] and self._looks_like_field(token):
-            self._fail(f"there is no field {token['field']!r}", "fields: " + ", ".join(sorted(FIELDS)))
+            self._fail(f"there is no field {token['field']!r}", "fields: " + ", ".join(sorted(QUERY_FIELDS)))
         return Word(text[:-1], prefix=True) if text.endswith("*") and len(text) > 1 else Word(text)
 
     def _looks_like_field(self, token: re.Match[str]) -> bool:
         """`projct:api` is a slip; `error:` and `http://x` are text."""
-        near = any(_near(token["field"], field) for field in FIELDS)
+        near = any(_near(token["field"], field) for field in QUERY_FIELDS)
         return near and not (token["value"] or "").startswith("//")
 
     def _regex(self, pattern: str) -> Regex:
@@ -337,7 +320,7 @@ _SPAN_MS = {
 }
 
 _EXAMPLES = {
-    "after": "after:2026-03-01", "agent": "agent:claude", "before": "before:2026-03-01",
+    "after": "after:2026-03-01", "agent": f"agent:{names()[0]}", "before": "before:2026-03-01",
     "branch": "branch:main", "dir": "dir:src/auth", "file": "file:token_store.py", "has": "has:image",
     "host": "host:laptop",
     "is": "is:error", "kind": "kind:prompt", "last": "last:30d", "model": "model:opus", "on": "on:yesterday",

@@ -24,8 +24,6 @@ from numpy.typing import NDArray
 
 from recollect.values.records import Kind
 
-FUSIONS = ("minmax", "rrf")
-
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]  # of whatever kind an index gives

@@ -21,14 +21,15 @@ from recollect.search import rank as fuse
 from recollect.search.candidates import Gathering, Meaning, Passing
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
-from recollect.search.snippet import Highlighter, Snippet
+from recollect.search.snippet import Highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
 from recollect.search.time_words import window
 from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
-from recollect.values.stored import Session, StoredEntry
-from recollect.values.text import tokens
+from recollect.values.hits import Fresh, Hit, Results
+from recollect.values.stored import StoredEntry
+from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
     from recollect.search.embed.contract import Embedder
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
 
-MODES = ("hybrid", "text", "vector")
 PATTERN_SECONDS = 2.0
 PATTERN_ROWS = 512  # read at a time, newest first
 RERANKED = 50
@@ -73,65 +73,14 @@ class Request:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise UsageError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(MODES)}")
-        if self.fusion not in fuse.FUSIONS:
-            raise UsageError(f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(fuse.FUSIONS)}")
+        if self.fusion not in FUSIONS:
+            raise UsageError(f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(FUSIONS)}")
         if self.mode == "text" and (self.near or self.not_near):
             raise UsageError("near and not_near compare meaning, which mode text leaves out")
         if self.limit < 0 or self.offset < 0:
             raise UsageError("limit and offset count from 0")
         if len(self.query) > QUERY_CHARS_MAX:
             raise UsageError(f"the query is longer than {QUERY_CHARS_MAX:,} characters")
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """An entry that was found, and why; `folded` others say the same, `similar` has the best of their ids."""
-
-    stored: StoredEntry
-    session: Session
-    score: float
-    snippet: Snippet
-    parts: dict[str, float] = field(default_factory=dict)
-    similar: tuple[str, ...] = ()
-    folded: int = 0
-
-    @property
-    def id(self) -> str:
-        return self.stored.id
-
-    @property
-    def tokens(self) -> int:
-        """About what reading the entry whole costs a model."""
-        return tokens(self.stored.entry.text)
-
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
-    """How much of the store a search could see. `waiting`: appends that are in no table yet.
-
-    `stopped` says what kept the last embedding from going on, where something did.
-    """
-
-    entries: int
-    text: int
-    vectors: int
-    waiting: int = 0
-    stopped: str = ""
-
-    @property
-    def unindexed(self) -> int:
-        return self.entries - self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """Hits, best first. `total` counts all that matched, -1 where nobody can say; `notes`: what limits it."""
-
-    hits: list[Hit]
-    total: int
-    fresh: Fresh
-    notes: tuple[str, ...] = ()
-    explain: dict[str, Any] = field(default_factory=dict)
 
 
 class Search:

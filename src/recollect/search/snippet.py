@@ -10,9 +10,9 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from recollect.values.hits import Snippet
 from recollect.values.records import Entry, Kind
 
 WIDTH_CHARS = 240
@@ -21,18 +21,6 @@ READ_CHARS_MAX = 400_000  # what lies behind is not looked at for a snippet
 MATCHES_MAX = 200
 PATTERN_SECONDS = 0.05  # for what a regular expression matches in one text
 LEAD_CHARS = 40  # before the first match
-
-
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    """Parts in order; `True` marks a match. `cut`: there is text before, behind."""
-
-    parts: tuple[tuple[str, bool], ...]
-    cut: tuple[bool, bool] = (False, False)
-
-    @property
-    def text(self) -> str:
-        return "".join(part for part, _ in self.parts)
 
 
 class Highlighter:

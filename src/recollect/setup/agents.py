@@ -5,32 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from recollect.agents.editing.change import Settings
-from recollect.agents.editing.commands import Commands
-from recollect.agents.registry import agents as known_agents
 from recollect.config import Config
 from recollect.hooks.command import hook_words, mcp_command
+from recollect.memory import agent_settings
 from recollect.setup.service import variables
 from recollect.values.errors import NotFound
+from recollect.values.settings import Commands, Settings
 
 
 def agents(config: Config, *, home: Path, environ: Mapping[str, str], folder: Path) -> list[Settings]:
     """All of them, here or not. `folder`: where a project's own settings are looked for."""
-    found = [
-        agent.settings(commands_of(agent.name, config), home=home, environ=environ, folder=folder)
-        for agent in known_agents()
-    ]
-    return [settings for settings in found if settings is not None]
+    return agent_settings(lambda agent: commands_of(agent, config), home=home, environ=environ, folder=folder)
 
 
 def commands_of(agent: str, config: Config) -> Commands:
     """What runs our hook and our server for an agent."""
-    return Commands(tuple(hook_words(agent, config)), tuple(mcp_command(config)), variables())
-
-
-def plugin_folder() -> str | None:
-    """The folder of the plugin that an agent takes by a command of its own, where one has some."""
-    return next((agent.plugin for agent in known_agents() if agent.plugin), None)
+    hook = hook_words(agent, config) if config.path is not None else ()
+    return Commands(tuple(hook), tuple(mcp_command(config)), variables())
 
 
 def chosen(known: Sequence[Settings], names: Sequence[str]) -> list[Settings]:

@@ -14,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.agents.editing.change import Change, read_settings
-from recollect.agents.registry import agents
-from recollect.values.errors import SettingsRefused, UsageError
+from recollect.memory import agent_variables, file_change
+from recollect.values.errors import UsageError
 from recollect.values.text import one_line
 
 MARK = "written by `recollect watch`"  # without dashes: it stands in a comment of XML too
@@ -34,7 +33,7 @@ _VARIABLES = (  # what says where our files are
 
 def variables() -> tuple[str, ...]:
     """The variables of the environment that say where the agents' files are, and ours."""
-    return (*(name for agent in agents() for name in agent.moved_by), *_VARIABLES)
+    return (*agent_variables(), *_VARIABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +66,25 @@ def service(
 
 def install(wanted: Service) -> bool:
     """Put the file in place, for its owner alone; False when it is there already."""
-    change = Change(wanted.path, _ours(wanted.path), wanted.content, undo=True)
-    if change.is_empty:
-        return False
-    change.apply()
-    return True
+    change = file_change(wanted.path, wanted.content, _is_ours)
+    if change is not None:
+        change.apply()
+    return change is not None
 
 
 def remove(wanted: Service) -> bool:
     """Take the file away; False when there is none."""
-    before = _ours(wanted.path)
+    change = file_change(wanted.path, None, _is_ours)
     for link in wanted.links:
         if link.is_symlink() and os.path.realpath(link) == os.path.realpath(wanted.path):
             link.unlink()
-    if before is None:
-        return False
-    Change(wanted.path, before, None, undo=True).apply()
-    return True
+    if change is not None:
+        change.apply()
+    return change is not None
 
 
-def _ours(path: Path) -> bytes | None:
-    """What is in the file; one that we did not write is not touched."""
-    before = read_settings(path)
-    if before is not None and MARK.encode() not in before:
-        raise SettingsRefused(path, "it is not ours", hint="move it away, then run the same command again")
-    return before
+def _is_ours(content: bytes) -> bool:
+    return MARK.encode() in content
 
 
 # -- systemd -------------------------------------------------------------------------------

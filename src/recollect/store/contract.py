@@ -265,7 +265,10 @@ class SalvageView(View, Protocol):
 
 
 class Store(Protocol):
-    """One memory."""
+    """One memory, for any number of threads: what one of them reads keeps no other from reading.
+
+    Inside of a `view`, another one of the same thread sees the same state. Closing waits for the others.
+    """
 
     @property
     def name(self) -> str:

@@ -514,6 +514,7 @@ class _Held:
     state: _State
     journal: list[tuple[int, Segment]] = field(default_factory=list)
     writing: threading.Lock = field(default_factory=threading.Lock)
+    appending: threading.Lock = field(default_factory=threading.Lock)
 
 
 class ReferenceStore:
@@ -550,9 +551,10 @@ class ReferenceStore:
             self._held.writing.release()
 
     def append(self, segment: Segment) -> int:
-        number = max([self._held.state.folded, *(n for n, _ in self._held.journal)]) + 1
-        self._held.journal.append((number, segment))
-        return number
+        with self._held.appending:
+            number = max([self._held.state.folded, *(n for n, _ in self._held.journal)]) + 1
+            self._held.journal.append((number, segment))
+            return number
 
     def has_journal(self) -> bool:
         return bool(self._held.journal)

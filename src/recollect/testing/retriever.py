@@ -4,7 +4,7 @@
     engine.index([{"id": "d1", "text": "...", "timestamp": "2026-01-01", "session": "s1", "role": "user"}])
     engine.query("what was decided", 10)  # ids of documents, best first
 
-The whole way of a conversation is taken: documents become Claude Code transcripts on disk, are ingested
+The whole way of a conversation is taken: documents become an agent's transcripts on disk, are ingested
 into a scratch store, indexed, and searched for as a person would. Surprising: a document is known again
 by its place in its session, so nothing of its id is ever in the store.
 """
@@ -115,7 +115,7 @@ def _messages(turn: Doc) -> Iterator[tuple[str, Any]]:
 
 
 def _model(type_: str) -> dict[str, str]:
-    return {"model": "claude-evaluation"} if type_ == "assistant" else {}
+    return {"model": "evaluation"} if type_ == "assistant" else {}
 
 
 def _time(turn: Doc, number: int) -> dict[str, str]:

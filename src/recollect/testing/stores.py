@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import secrets
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from recollect.values.records import (
 from recollect.values.stored import Taken, VectorModel, source_bytes
 
 HOST = "harbor"
+AGENT = "scribe"
 
 
 def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = Kind.PROMPT) -> Line:
@@ -51,11 +54,11 @@ def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = 
 
 
 def source(name: str = "a.jsonl", role: Role = Role.MAIN) -> SourceFile:
-    return SourceFile("claude", f"/logs/{name}", role)
+    return SourceFile(AGENT, f"/logs/{name}", role)
 
 
 def facts(id_: str = "3f2a0000-aaaa", **more: Any) -> SessionFacts:
-    return SessionFacts("claude", id_, **more)
+    return SessionFacts(AGENT, id_, **more)
 
 
 def take(
@@ -564,6 +567,44 @@ class StoreContract(DerivedContract, ReplacingContract):
             writer.commit()
         with store.view() as view:
             assert texts(view, "3f2a") == ["one", "two"]
+
+    def test_threads_read_at_once_while_another_writes(self, store: Store) -> None:
+        """Each sees whole commits, never fewer than before, whoever else is in the midst of a view."""
+        ended = threading.Event()
+
+        def write() -> None:
+            try:
+                for number in range(12):
+                    with store.writer() as writer:
+                        take(writer, [line(f"entry {number}", uuid=f"u{number}")])
+                        writer.commit()
+            finally:
+                ended.set()
+
+        def read() -> int:
+            seen = 0
+            while not ended.is_set():
+                with store.view() as view:
+                    found = texts(view, "3f2a") if view.sessions() else []
+                assert found == [f"entry {number}" for number in range(len(found))]
+                assert len(found) >= seen
+                seen = len(found)
+            return seen
+
+        with ThreadPoolExecutor(4) as pool:
+            readers = [pool.submit(read) for _ in range(3)]
+            pool.submit(write).result()
+            assert all(reader.result() <= 12 for reader in readers)
+        with store.writer():
+            pass  # puts in place what readers kept waiting
+        with store.view() as view:
+            assert len(texts(view, "3f2a")) == 12
+
+    def test_appends_of_several_threads_are_numbered_one_after_the_other(self, store: Store) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            numbers = list(pool.map(lambda number: store.append(segment(number)), range(20)))
+        assert sorted(numbers) == list(range(min(numbers), min(numbers) + 20))
+        assert [number for number, _ in store.pending()] == sorted(numbers)
 
     def test_a_prepared_parcel_is_as_good_as_its_lines(self, store: Store, empty: Store) -> None:
         """Only for an engine whose writer adopts what other processes prepared."""

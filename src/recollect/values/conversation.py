@@ -1,8 +1,8 @@
 """A conversation as values, whichever agent had it: what readers make and writers write.
 
 Blocks have the shape of Anthropic's API: `text`, `thinking`, `redacted_thinking`, `tool_use`,
-`tool_result`, `image`, `document`. The surprise: `body` of a block out of a Claude log is the
-very object of the log, and `native` the very item of a Codex log; neither is ever changed, as a
+`tool_result`, `image`, `document`. The surprise: `body` of a block is the very object of a log that
+has such blocks, and `native` the very item of a log that has others; neither is ever changed, as a
 signature holds only for what was signed.
 """
 
@@ -22,7 +22,7 @@ NO_RESULT = "[no result was recorded]"
 class Block:
     """One content block. `entry` is the id of the entry it is; `uuid` and `time_ms` are its record's.
 
-    `native` is the Codex response item it came from, as it was.
+    `native` is the item it came from, as it was, where its agent's log has no such blocks.
     """
 
     body: dict[str, Any]

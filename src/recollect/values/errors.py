@@ -10,6 +10,7 @@
     │   ├── StoreCorrupt           bytes fail their checksum                     exit 5
     │   ├── DerivedDamaged         rows that can be made again fail theirs       exit 5
     │   ├── StoreBusy              another process holds the writer's lock       exit 6
+    │   ├── StoreClosed            asked after it was closed                     exit 4
     │   └── StoreWriteFailed       disk full, I/O error, read-only               exit 7
     ├── SourceError                a source cannot be read                       exit 8
     ├── EmbedderFailed             an embedder gave no vectors                   exit 9
@@ -108,15 +109,22 @@ class DerivedDamaged(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process is writing and did not finish in time."""
+    """Another process is writing, or another thread is at work, and did not finish in time."""
 
     exit_code = 6
 
-    def __init__(self, path: Name, seconds: float) -> None:
+    def __init__(self, path: Name, seconds: float, who: str = "another process has been writing") -> None:
         super().__init__(
-            f"{path}: another process has been writing for over {seconds:g} s",
+            f"{path}: {who} for over {seconds:g} s",
             hint="try again when it is done; the lock goes with its process",
         )
+
+
+class StoreClosed(StoreError):
+    """The store was closed, perhaps by another thread, before this was asked of it."""
+
+    def __init__(self, path: Name) -> None:
+        super().__init__(f"{path}: was closed", hint="open it again with `Memory.open`")
 
 
 class StoreWriteFailed(StoreError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 THINKING = "[thinking] "
@@ -51,3 +52,19 @@ def _listed(counts: Counter[str]) -> str:
 
 
 _WORDS = {"kept": "kept", "folded": "folded into text", "added": "added", "left_out": "left out"}
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A session's file, how to open it, and what became of each part. `path` is None in a dry run.
+
+    `masked`: secrets by kind; None where nobody looked for any.
+    """
+
+    agent: str
+    session_id: str
+    path: Path | None
+    command: str
+    bytes: int
+    fidelity: Fidelity
+    masked: Counter[str] | None

@@ -197,7 +197,7 @@ class SourceFile:
 
     `session` is the id of the session it belongs to, "" when only its content can tell.
     `path` is the name the source is known by; `read_path` where its bytes are now
-    (Codex compresses cold rollouts: same source, other bytes on disk).
+    (an agent may compress what is cold: same source, other bytes on disk).
     """
 
     agent: str

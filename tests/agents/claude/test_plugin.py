@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import ROOT
 
 import recollect
 from recollect.agents.claude.settings import TIMEOUTS
@@ -39,6 +41,13 @@ def test_the_folder_is_a_marketplace_of_its_own() -> None:
     assert shop["name"] == "recollect"
     assert shop["owner"]["name"]
     assert [(plugin["name"], plugin["source"]) for plugin in shop["plugins"]] == [("recollect", "./")]
+
+
+def test_it_is_also_where_people_registered_it_before_it_moved() -> None:
+    """Claude Code drops a plugin whose marketplace is gone; in a wheel there is a copy in that place."""
+    assert (Path(recollect.__file__).parent / "plugin").resolve() == PLUGIN.resolve()
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
+    assert built["wheel"]["force-include"] == {str(PLUGIN.relative_to(ROOT)): "recollect/plugin"}
 
 
 def test_every_event_runs_the_hook_for_as_long_as_the_settings_would() -> None:

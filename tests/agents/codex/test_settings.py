@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.agents.codex.settings import TIMEOUTS, CodexSettings
-from recollect.agents.editing.change import AgentState, Change, backup_path
+from recollect.agents.editing.change import Change, backup_path
 from recollect.config import Config
 from recollect.setup.agents import commands_of
 from recollect.values.errors import SettingsRefused
+from recollect.values.settings import AgentState
 
 SETTINGS = {
     "comments": '# mine\nmodel = "x"  # the good one\n\n# where\n[providers.local]\nname = "l"\n# end\n',

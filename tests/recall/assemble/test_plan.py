@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.recall.assemble.conftest import Told
 from tests.support.examples import examples
 
-from recollect.recall.assemble.pieces import Ask, Plan
 from recollect.recall.assemble.plan import FACETS_MAX, plan
+from recollect.values.assembly import Ask, Plan
 from recollect.values.errors import UsageError
 
 NOW = datetime.datetime(2026, 3, 12)

@@ -17,9 +17,10 @@ from tests.support.examples import examples
 
 from recollect.search.embed.contract import Vectors
 from recollect.search.vectors import gpu, nearest, quantised, scan
-from recollect.search.vectors.nearest import MEASURED, STRATEGIES, Measured, Nearest, build, choose, load
+from recollect.search.vectors.nearest import MEASURED, Measured, Nearest, build, choose, load
 from recollect.search.vectors.scan import Exact, Matrix, scores
 from recollect.values.errors import UsageError
+from recollect.values.vocabulary import STRATEGIES
 
 DIMS = 32
 QUANTISED = quantised.NAMES
@@ -400,4 +401,3 @@ def test_importing_the_strategies_loads_no_library() -> None:
     code += "print(*{'faiss', 'torch', 'cupy', 'h5py'} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""
-    assert nearest.STRATEGIES == STRATEGIES

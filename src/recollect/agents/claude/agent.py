@@ -14,12 +14,11 @@ if TYPE_CHECKING:
 
     from recollect.agents.claude.parse import ClaudeParser
     from recollect.agents.contract import Reader, Writer
-    from recollect.agents.editing.change import Settings
-    from recollect.agents.editing.commands import Commands
     from recollect.agents.head import Head
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
     from recollect.values.records import SourceFile
+    from recollect.values.settings import Commands, Settings
 
 
 class Claude(Agent):

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.claude import paths
-from recollect.agents.editing.change import AgentState, Change, Installed, read_settings
-from recollect.agents.editing.commands import Commands
+from recollect.agents.editing.change import Change, read_settings
 from recollect.agents.editing.entries import (
     hooks_in,
     json_change,
@@ -29,6 +28,7 @@ from recollect.agents.editing.entries import (
 from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.values.errors import SettingsRefused
+from recollect.values.settings import AgentState, Commands, Installed
 
 # Seconds. A hook is done in a fraction of one; without a number Claude Code waits ten minutes.
 # At the end of a session it grants 1.5 s to all hooks together unless one asks for more.
@@ -125,14 +125,14 @@ class ClaudeSettings:
         return list(dict.fromkeys((self._settings, self._project_settings)))
 
     def _hooks_of(self, path: Path, problems: list[str]) -> Iterator[Installed]:
-        document = _looked_at(path, problems)
+        document = _document_at(path, problems)
         for command, events in hooks_in(document).items():
             yield Installed(path, command, events)
         if document.value.get("disableAllHooks") is True:
             problems.append(f"{path}: `disableAllHooks` is set, so no hook runs")
 
     def _servers_of(self, problems: list[str]) -> Iterator[tuple[Path, str]]:
-        yield self._servers, server_in(_looked_at(self._servers, problems))
+        yield self._servers, server_in(_document_at(self._servers, problems))
 
     def _missing(self, found: Installed) -> Iterator[str]:
         missing = [event for event in TIMEOUTS if event not in found.events]
@@ -141,7 +141,7 @@ class ClaudeSettings:
 
     def _plugin(self) -> str:
         """The name under which our plugin is switched on, or ""."""
-        plugins = _looked_at(self._settings, []).value.get("enabledPlugins")
+        plugins = _document_at(self._settings, []).value.get("enabledPlugins")
         on = [name for name, is_on in plugins.items() if is_on] if isinstance(plugins, dict) else []
         return next((name for name in on if name.partition("@")[0] == "recollect"), "")
 
@@ -157,7 +157,7 @@ def cleanup_days(home: Path, environ: Mapping[str, str]) -> int:
     return int(value) if usable else CLEANUP_DAYS
 
 
-def _looked_at(path: Path, problems: list[str]) -> Document:
+def _document_at(path: Path, problems: list[str]) -> Document:
     """A settings file; one that cannot be read counts as empty, and the reason is noted."""
     try:
         return Document.parse(path, read_settings(path, to_write=False))

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
     from recollect.agents.codex.parse import CodexParser
     from recollect.agents.contract import Reader, Writer
-    from recollect.agents.editing.change import Settings
-    from recollect.agents.editing.commands import Commands
     from recollect.agents.head import Head
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
     from recollect.values.records import SourceFile
+    from recollect.values.settings import Commands, Settings
 
 
 class Codex(Agent):

@@ -17,8 +17,8 @@ from typing import Any
 
 from recollect.agents.codex import paths
 from recollect.agents.codex.review import unreviewed
-from recollect.agents.editing.change import AgentState, Change, Installed, read_settings
-from recollect.agents.editing.commands import Commands, is_ours
+from recollect.agents.editing.change import Change, read_settings
+from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.entries import (
     SERVER,
     hooks_in,
@@ -32,6 +32,7 @@ from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.agents.editing.toml_text import Toml, toml_change, toml_removal
 from recollect.values.errors import SettingsRefused
+from recollect.values.settings import AgentState, Commands, Installed
 
 # Seconds. Codex grants no more than three at the end of a session, and says so each time more is asked.
 TIMEOUTS = {

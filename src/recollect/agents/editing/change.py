@@ -16,10 +16,10 @@ import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from recollect.light.disk import Disk
 from recollect.values.errors import SettingsRefused
+from recollect.values.settings import FileChange
 from recollect.values.text import printable
 
 _ATTEMPTS = 3
@@ -95,61 +95,13 @@ class Change:
             raise SettingsRefused(self.path, "it was changed by another program just now")
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """Our entry in one settings file. `events`: which hooks run it; none for an MCP server."""
-
-    path: Path
-    command: str
-    events: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AgentState:
-    """What of ours an agent's settings hold now, and what is wrong with it, in sentences."""
-
-    hooks: tuple[Installed, ...] = ()
-    mcp: tuple[Installed, ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-class Settings(Protocol):
-    """One agent's settings on this machine: where they are and what we put there.
-
-    `changes` and `removal` read the files as they are now and write nothing. A file that
-    needs no change gives none, so an empty list means: nothing to do.
-    """
-
-    @property
-    def name(self) -> str:
-        """The agent's name, as in commands."""
-
-    @property
-    def title(self) -> str:
-        """What it calls itself."""
-
-    def found(self) -> bool:
-        """Whether the agent is, or was, used on this machine."""
-
-    def version(self) -> str:
-        """What its program says, or ""."""
-
-    def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
-        """What must be written so that it captures and can ask; `project`: only in this folder."""
-
-    def removal(self, *, project: bool, mcp: bool = True) -> list[Change]:
-        """What takes out all that `changes` put in; without `mcp` only the hooks."""
-
-    def state(self) -> AgentState: ...
-
-
-def carry_out(plan: Callable[[], list[Change]]) -> list[tuple[Change, Path | None]]:
+def carry_out(plan: Callable[[], Sequence[FileChange]]) -> list[tuple[FileChange, Path | None]]:
     """Make all changes of a plan; gives each with where its original is kept.
 
     A file that its agent wrote in the meantime is read and planned again, a few times.
     """
-    done: list[tuple[Change, Path | None]] = []
-    left = plan()
+    done: list[tuple[FileChange, Path | None]] = []
+    left = list(plan())
     for _ in range(_ATTEMPTS):
         try:
             while left:
@@ -157,7 +109,7 @@ def carry_out(plan: Callable[[], list[Change]]) -> list[tuple[Change, Path | Non
                 del left[0]
             return done
         except SettingsRefused:
-            failed, left = left[0], plan()
+            failed, left = left[0], list(plan())
             if failed in left:
                 raise
     raise SettingsRefused(left[0].path, "another program keeps changing it", hint="end it, then try again")

@@ -4,27 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 
 _HOOK = re.compile(r"recollect[/\\]hooks[/\\]entry\.py|\brecollect-hook\b")
 _NAME = re.compile(r"(^|[/\\])recollect(\.exe)?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """The words that run our hook for one agent and our MCP server.
-
-    `variables` are those of the environment that say where our files and the agents' are.
-    """
-
-    hook: tuple[str, ...]
-    mcp: tuple[str, ...]
-    variables: tuple[str, ...] = ()
-
-    @property
-    def hook_line(self) -> str:
-        """The hook as the line of a settings file."""
-        return shlex.join(self.hook)
 
 
 def is_ours(command: str) -> bool:

@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.export.read import messages_of
-from recollect.recall.assemble.pieces import Assembly, Piece, Window
 from recollect.recall.assemble.weigh import tokens_of, told
 from recollect.recall.fence import safe
+from recollect.values.assembly import Assembly, Piece, Window
 from recollect.values.conversation import Block, Conversation, Message, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.text import ellipsis, moment, one_line

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from recollect.search.text.fields import CHANGING, files_of, names_folder, path_term
+from recollect.agents.registry import all_tools
+from recollect.search.text.fields import files_of, names_folder, path_term
 from recollect.values.records import Entry, Kind
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _PAGE = ("offset", "limit", "view_range", "pages")
 
 def is_change(entry: Entry) -> bool:
     """Whether a call changes a file."""
-    return entry.kind == Kind.CALL and entry.tool.lower() in CHANGING
+    return entry.kind == Kind.CALL and entry.tool.lower() in all_tools().change
 
 
 def is_read(entry: Entry) -> bool:

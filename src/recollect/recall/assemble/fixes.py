@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from recollect.insight.history import SHELLS, command_of
+from recollect.agents.registry import all_tools
+from recollect.insight.history import command_of
 from recollect.recall.assemble.files import is_change
 from recollect.search.text.fields import files_of
 from recollect.values.records import Entry, Flag, Kind
@@ -77,7 +78,7 @@ def _work(pair: list[Entry]) -> tuple[str, ...]:
     call = next((entry for entry in pair if entry.kind == Kind.CALL), None)
     if call is None:
         return ()
-    if call.tool.lower() not in SHELLS:
+    if call.tool.lower() not in all_tools().run:
         return call.tool, *files_of(call)[:1]
     parts = [part.split() for part in re.split(r"&&|;|\n", command_of(call))]
     words: list[str] = next((each for each in reversed(parts) if each and each[0] != "cd"), [])

@@ -22,16 +22,17 @@ from typing import TYPE_CHECKING
 
 from recollect.insight.surroundings import HIDDEN
 from recollect.recall.assemble.files import is_read, same_file
-from recollect.recall.assemble.pieces import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
 from recollect.recall.excerpt import has_text
 from recollect.search.query import AnyOf, Between, Is, Node, Phrase
 from recollect.search.run import Request
 from recollect.search.text.fields import files_of, path_term
+from recollect.values.assembly import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
 from recollect.values.records import Flag, Kind
 
 if TYPE_CHECKING:
-    from recollect.search.run import Fresh, Results, Search
-    from recollect.search.run import Hit as SearchHit
+    from recollect.search.run import Search
+    from recollect.values.hits import Fresh, Results
+    from recollect.values.hits import Hit as SearchHit
     from recollect.values.stored import StoredEntry
 
 LIMIT_MIN, LIMIT_MAX = 24, 40  # hits of one search

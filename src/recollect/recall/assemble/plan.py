@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from recollect.recall.assemble.pieces import FILE, NAME, PHRASE, TOPIC, Ask, Facet, Plan
 from recollect.search.query import QUERY_CHARS_MAX, Is
 from recollect.search.text.fields import path_term, whole_query
 from recollect.search.text.match import STOP_WORDS
 from recollect.search.time_words import window
+from recollect.values.assembly import FILE, NAME, PHRASE, TOPIC, Ask, Facet, Plan
 from recollect.values.errors import UsageError
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from recollect.insight.turns import Key
 from recollect.recall.assemble.compose import compose, separator
 from recollect.recall.assemble.expand import Exchange, Expanded, expand
 from recollect.recall.assemble.gather import Gathered, gather
-from recollect.recall.assemble.pieces import Assembly, Piece, Plan, Share, Strategy, Window
 from recollect.recall.assemble.plan import plan, telling
 from recollect.recall.assemble.select import Costs, Selection, select
 from recollect.recall.assemble.weigh import ENTRY_TOKENS, Scale
 from recollect.search.snippet import Highlighter
 from recollect.search.text.fields import body_of, gist_of
+from recollect.values.assembly import Assembly, Piece, Plan, Share, Strategy, Window
 from recollect.values.errors import UsageError
 from recollect.values.records import Entry, Kind
 from recollect.values.text import tokens

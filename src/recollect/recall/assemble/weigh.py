@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from recollect.recall.assemble.pieces import Window
 from recollect.recall.excerpt import window_around
 from recollect.search.snippet import Highlighter
+from recollect.values.assembly import Window
 from recollect.values.conversation import Block, Conversation
 from recollect.values.records import Entry, Flag, Kind
 from recollect.values.text import tokens

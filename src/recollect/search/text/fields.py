@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import orjson
 
+from recollect.agents.registry import all_tools
 from recollect.store.contract import Array
 from recollect.values.records import Entry, Flag, Kind
 
-CHANGING = ("edit", "multiedit", "write", "notebookedit", "apply_patch")  # tools that change a file
 BODY_CHARS_MAX = 2_000_000  # of one entry; what lies behind is found by /regex/ only
 PATHS_MAX = 200  # of one tool call
 TERM_CHARS_MAX = 100
@@ -87,7 +87,7 @@ def files_of(entry: Entry) -> list[str]:
     """The paths a tool call names, as written but with `/`; a shell's command names none, a patch does."""
     if entry.kind != Kind.CALL:
         return []
-    found = _named_paths(entry) + _patched_paths(entry.text)
+    found = _named_paths(entry) + [path for patched in all_tools().patched for path in patched(entry.text)]
     paths = dict.fromkeys(encodable(path.replace("\\", "/")) for path in found)
     return [path for path in paths if path_term(path)][:PATHS_MAX]
 
@@ -109,7 +109,7 @@ def dir_terms(path: str, itself: bool = False) -> tuple[str, ...]:
 
 def names_folder(entry: Entry) -> bool:
     """Whether the paths of a call may be folders: a search in one, a listing."""
-    return entry.tool in _FOLDER_TOOLS
+    return entry.tool.lower() in all_tools().look_in
 
 
 def path_term(path: str) -> str:
@@ -217,24 +217,23 @@ _CJK_LEADS = tuple(bytes([lead]) for lead in (*range(0xE3, 0xEE), 0xEF, 0xF0))  
 
 def _named_paths(entry: Entry) -> list[str]:
     """The arguments of a tool that are paths by their name."""
-    if not entry.text.startswith("{") or not any(name in entry.text for name in _PATH_HINTS):
+    if not entry.text.startswith("{") or not any(name in entry.text for name in _path_hints()):
         return []
     try:
         value = orjson.loads(encodable(entry.text))
     except (ValueError, RecursionError):
         return []
-    return [path for name in _PATH_ARGUMENTS if isinstance(path := value.get(name), str) and "\n" not in path]
+    found = (value.get(name) for name in all_tools().paths)
+    return [path for path in found if isinstance(path, str) and "\n" not in path]
 
 
-def _patched_paths(text: str) -> list[str]:
-    """The files a patch adds, updates, deletes or moves to, in a text or in a string inside JSON."""
-    return [path.strip() for path in _PATCHED.findall(text)] if "*** " in text else []
+@functools.cache
+def _path_hints() -> tuple[str, ...]:
+    """What a text holds that names such an argument: most hold none, and are then not decoded."""
+    names = all_tools().paths
+    return tuple(name for name in names if not any(other != name and other in name for other in names))
 
 
-_PATH_ARGUMENTS = ("file_path", "notebook_path", "path", "filePath", "filename")
-_PATH_HINTS = ("path", "Path", "filename")
-_FOLDER_TOOLS = frozenset({"Glob", "Grep", "LS"})
-_PATCHED = re.compile(r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): ([^\n\r\"]+?)(?=\\[nr]|[\n\r\"]|$)")
 _DRIVE = re.compile("[a-z]:")
 _DEPTH_MAX = 16
 

@@ -23,8 +23,7 @@ from typing import Protocol
 from recollect.search.embed.contract import Vectors
 from recollect.search.vectors.scan import Exact, Ids, Matrix, Scores
 from recollect.values.errors import UsageError
-
-STRATEGIES = ("exact", "fastscan", "ivfpq", "gpu")
+from recollect.values.vocabulary import AUTO, STRATEGIES
 
 P50_MS_MAX = 3.0
 RECALL_MIN = 0.97
@@ -132,5 +131,5 @@ def load(name: str, vectors: Matrix, folder: Path) -> Nearest:
 
 def _known(name: str) -> str:
     if name not in STRATEGIES:
-        raise UsageError(f"there is no strategy {name!r}", hint=f"one of: auto, {', '.join(STRATEGIES)}")
+        raise UsageError(f"there is no strategy {name!r}", hint=f"one of: {AUTO}, {', '.join(STRATEGIES)}")
     return name

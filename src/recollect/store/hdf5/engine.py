@@ -2,8 +2,9 @@
 
 Readers share a lock only while they read and look at the generation number each time;
 the writer keeps readers out only for the moment in which a finished commit is put in
-place. An h5py file left open at interpreter exit crashes the process, so every file
-opened here is closed by a finaliser at the latest.
+place. Threads are to each other what processes are: each has files of its own. An h5py
+file left open at interpreter exit crashes the process, so every file opened here is
+closed by a finaliser at the latest.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import re
 import secrets
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -32,6 +34,7 @@ from recollect.store.hdf5.header import PAGE_BYTES, Header
 from recollect.store.hdf5.layout import LARGE, ROWS_PER_CHUNK, ROWS_PER_CHUNK_LARGE, STREAMS, TABLES
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View
+from recollect.store.hdf5.readers import Readers
 from recollect.store.hdf5.tables import Stream, Table
 from recollect.store.registry import location
 from recollect.values.errors import (
@@ -65,8 +68,8 @@ class Hdf5Store:
         self.path = path
         self.disk = disk or Disk()
         self._journal = Journal(path, self.disk)
-        self._reader: _OpenFile | None = None
-        self._reading = 0
+        self._journal_use = threading.Lock()  # its descriptor is one, and carries one lock
+        self._readers = Readers[_OpenFile](path)
 
     @classmethod
     def open(cls, path: Path, *, create: bool = False, disk: Disk | None = None) -> Hdf5Store:
@@ -91,16 +94,17 @@ class Hdf5Store:
         return str(self.path)
 
     def close(self) -> None:
-        self._journal.close()
-        if self._reader is not None:
-            self._forget(self._reader.fd)
+        """Wait for threads that read or write, and let go of every file; who asks later is refused."""
+        self._readers.close()
+        with self._journal_use:
+            self._journal.close()
 
     # -- reading ---------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def view(self) -> Iterator[Hdf5View]:
         """One consistent state; writers wait with putting theirs in place while this is open."""
-        with self._shared() as reader, _naming_file(self.path, reader.pager):
+        with self._readers.reading(self._ready_reader) as reader, _naming_file(self.path, reader.pager):
             yield reader.view
 
     @contextlib.contextmanager
@@ -108,7 +112,7 @@ class Hdf5Store:
         """A private writer over the committed state; its changes stay in memory."""
         from recollect.store.hdf5.write import Hdf5Writer
 
-        with self._shared(), self.disk.opened(self.path) as fd:
+        with self._readers.reading(self._ready_reader), self.disk.opened(self.path) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, lambda folded: None)
@@ -117,50 +121,29 @@ class Hdf5Store:
                 finally:
                     writer.close()
 
-    @contextlib.contextmanager
-    def _shared(self) -> Iterator[_OpenFile]:
-        if self._reading:
-            assert self._reader is not None
-            self._reading += 1
-            try:
-                yield self._reader
-            finally:
-                self._reading -= 1
-            return
-        reader = self._locked_reader()
-        self._reading = 1
-        try:
-            yield reader
-        finally:
-            self._reading -= 1
-            locks.release(reader.fd, locks.APPLY)
-
-    def _locked_reader(self) -> _OpenFile:
-        """The file under a shared lock, at its present generation."""
+    def _ready_reader(self, held: _OpenFile | None) -> _OpenFile:
+        """The file under a shared lock, at its present generation; `held` where it is still that."""
         while True:
-            fd = self._reader.fd if self._reader is not None else self._open_fd()
-            if not locks.acquire(fd, locks.APPLY, shared=True, timeout=_READ_LOCK_SECONDS):
-                raise StoreBusy(self.path, _READ_LOCK_SECONDS)
+            fd = held.fd if held is not None else self._open_fd()
             try:
-                if not same_file(fd, self.path):
-                    self._forget(fd)
-                    continue
-                pager = Pager.open(self.path, fd, self.disk)
-                held = self._reader
-                if held is None or held.pager.header != pager.header:
+                if not locks.acquire(fd, locks.APPLY, shared=True, timeout=_READ_LOCK_SECONDS):
+                    raise StoreBusy(self.path, _READ_LOCK_SECONDS)
+                if same_file(fd, self.path):
+                    pager = Pager.open(self.path, fd, self.disk)
+                    if held is not None and held.pager.header == pager.header:
+                        return held
                     if held is not None:
                         held.close()
-                    self._reader = _OpenFile(self.path, fd, pager, "r")
-                assert self._reader is not None
-                return self._reader
+                    return _OpenFile(self.path, fd, pager, "r")
             except BaseException:
-                self._forget(fd)
+                self._forget(held, fd)
                 raise
+            self._forget(held, fd)
+            held = None
 
-    def _forget(self, fd: int) -> None:
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
+    def _forget(self, held: _OpenFile | None, fd: int) -> None:
+        if held is not None:
+            held.close()
         os.close(fd)
 
     def _open_fd(self) -> int:
@@ -179,7 +162,7 @@ class Hdf5Store:
     def writer(self, *, timeout: float = 60.0) -> Iterator[Hdf5Writer]:
         from recollect.store.hdf5.write import Hdf5Writer
 
-        with self.writer_lock(timeout) as fd:
+        with self._readers.working(), self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
                 writer = Hdf5Writer(opened.file, pager.header, functools.partial(self._commit, opened, fd))
@@ -240,7 +223,7 @@ class Hdf5Store:
         """
         from recollect.store.hdf5.check import verify
 
-        with self.writer_lock(timeout) as fd:
+        with self._readers.working(), self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
             temporary = _temporary(self.path, "tmp")
             header = pager.header.changed(epoch=pager.header.epoch + 1, size=0)
@@ -327,7 +310,7 @@ class Hdf5Store:
         self.disk.make_folder(target.parent)
         temporary = _temporary(target, "new")
         try:
-            with self._shared() as reader:
+            with self._readers.reading(self._ready_reader) as reader:
                 fd = self.disk.open(temporary, write=True, new=True)
                 try:
                     size = reader.pager.header.size
@@ -349,7 +332,8 @@ class Hdf5Store:
     # -- the journal -----------------------------------------------------------------------
 
     def append(self, segment: Segment) -> int:
-        return self._journal.append(segment.pack())
+        with self._readers.working(), self._journal_use:
+            return self._journal.append(segment.pack())
 
     def has_journal(self) -> bool:
         return journal_path(self.path).exists()
@@ -363,7 +347,8 @@ class Hdf5Store:
         return [(number, Segment.unpack(payload)) for number, payload in frames]
 
     def clear_journal(self, through: int) -> bool:
-        return self._journal.clear(through)
+        with self._readers.working(), self._journal_use:
+            return self._journal.clear(through)
 
 
 class Hdf5Engine:

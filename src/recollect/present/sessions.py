@@ -1,12 +1,14 @@
-"""Stored values as JSON objects: the one place that names their fields. docs/json.md lists them."""
+"""Sessions, entries and threads as JSON objects, and how one session came out of another."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.values.records import Flag
+from recollect.values.records import Flag, Relation
+from recollect.values.text import one_line
 
 if TYPE_CHECKING:
+    from recollect.values.history import Thread
     from recollect.values.stored import Session, StoredEntry
 
 _FLAGS = tuple((int(flag), flag.name.lower()) for flag in Flag)
@@ -55,3 +57,30 @@ def entry_object(stored: StoredEntry) -> dict[str, Any]:
 def flag_names(flags: int) -> list[str]:
     """The names of the bits that are set, as `recollect.values.records.Flag` has them."""
     return [name for bit, name in _FLAGS if flags & bit] if flags else []
+
+
+def relation_text(session: Session, names: dict[str, str]) -> str:
+    """How a session came about: `fork of 3f2a9c01`, "" for one that began fresh."""
+    facts = session.facts
+    if facts.relation == Relation.NONE:
+        return ""
+    words = {Relation.SUBAGENT: "subagent of", Relation.FORK: "fork of", Relation.CONTINUATION: "continues"}
+    parent = names.get(facts.parent) or one_line(facts.parent, 40) or "an unknown session"
+    return f"{words[facts.relation]} {parent}"
+
+
+def thread_object(thread: Thread, short: str) -> dict[str, Any]:
+    """A thread as JSON has it: its sessions by id, in time order."""
+    return {
+        "id": thread.id,
+        "short": short,
+        "title": thread.title,
+        "project": thread.project,
+        "branch": thread.branch,
+        "agents": list(thread.agents),
+        "sessions": [session.facts.id for session in thread.sessions],
+        "subagents": thread.subagents,
+        "entries": thread.entries,
+        "started_ms": thread.started_ms,
+        "ended_ms": thread.ended_ms,
+    }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from recollect.search.run import Fresh
+from recollect.values.hits import Fresh
 from recollect.values.stored import Session
 
 Window = tuple[int, int]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from recollect.present.objects import entry_object
+from recollect.present.sessions import entry_object
 from recollect.values.text import ascii_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from recollect.values.stored import StoredEntry
 
 SCHEMA = "recollect.entry/1"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.screen import Screen, Styled
-from recollect.config import Config
 from recollect.hooks.state import last_trouble
 from recollect.light.capture import followed
 from recollect.values.text import age, one_line
+
+if TYPE_CHECKING:
+    from recollect.config import Config
 
 
 def captured_object(config: Config) -> dict[str, Any]:

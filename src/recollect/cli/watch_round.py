@@ -13,17 +13,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Config, load_config
+from recollect.present.hits import fresh_object
+from recollect.present.reports import report_object
 from recollect.values.errors import RecollectError
 from recollect.values.text import ascii_json, one_line
 
 if TYPE_CHECKING:
-    from recollect.intake.ingest import Progress
+    from collections.abc import Sequence
 
+    from recollect.values.reports import Progress
+
+_STEP_SECONDS = 0.5
 _END_SECONDS = 20.0  # that a round has to come to a safe end once we are told to stop
 
 Told = dict[str, Any]  # what a round did, as `recollect.watch/1` has it
@@ -41,6 +45,12 @@ class Stop:
 
     def is_set(self) -> bool:
         return self.number != 0
+
+    def rest(self, seconds: float) -> None:
+        """Wait so long, or until told to stop."""
+        until = time.monotonic() + seconds
+        while not self.is_set() and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _STEP_SECONDS))
 
     def __enter__(self) -> Stop:
         if threading.current_thread() is threading.main_thread():
@@ -70,8 +80,6 @@ def work(config: Config, paths: Sequence[Path] | None, told: Told, progress: Pro
 
     Without paths everything is looked at; with none in them, only the journal.
     """
-    from recollect.cli.ingest import report_object
-    from recollect.cli.search import fresh_object
     from recollect.hooks.settle import refresh_catalogs
     from recollect.memory import Memory
 
@@ -124,7 +132,7 @@ def main() -> None:
 
 def _ask(request: Told, stop: Stop) -> tuple[bytes, bytes, int]:
     package = str(Path(__file__).resolve().parent.parent.parent)
-    program = f"import sys; sys.path.append({package!r}); from recollect.cli.rounds import main; main()"
+    program = f"import sys; sys.path.append({package!r}); from recollect.cli.watch_round import main; main()"
     # Out of the terminal's group: Ctrl-C is for us to handle, and we end the round.
     with subprocess.Popen(
         [sys.executable, "-P", "-c", program],

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
 from recollect.config import load_config
 from recollect.memory import Memory, capture_followed
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:

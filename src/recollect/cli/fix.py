@@ -1,0 +1,73 @@
+"""`fix`: where an error was met before, and what ended it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recollect.cli.hit_lines import hit_head, snippet_parts
+from recollect.cli.open_memory import open_memory
+from recollect.cli.screen import Screen, Styled
+from recollect.cli.words import add_command, limit
+from recollect.present.history import call_summary, fix_object
+from recollect.values.text import many, one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.history import Fix
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "fix",
+        "where an error was met before, and what ended it",
+        "One answer a session: where the error appeared, what was changed and run after it, and the run "
+        "that then worked. The text is taken as it is, whatever characters it has.",
+        (
+            "recollect fix 'ECONNREFUSED 127.0.0.1:5432'",
+            "recollect fix \"TypeError: 'NoneType' object is not subscriptable\"",
+        ),
+    )
+    command.add_argument("error", nargs="+", metavar="ERROR", help="the error's text")
+    limit(command, 5, "sessions")
+
+
+_WIDTH = 160
+
+
+def fix(args: argparse.Namespace, screen: Screen) -> int:
+    """Where this error was met before, and what ended it."""
+    error = " ".join(args.error)
+    with open_memory(args) as memory:
+        found = memory.fix(error, args.limit)
+    if screen.json:
+        screen.object("fix", {"error": error, "found": [fix_object(each) for each in found]})
+        return 0
+    if found and not found[0].exact:
+        screen.note("not met word for word; the nearest are:")
+    for each in found:
+        _print_fix(each, screen)
+    if not found:
+        screen.note("no such error in the store")
+    return 0
+
+
+# -- as objects ----------------------------------------------------------------------------
+
+
+# -- for people ----------------------------------------------------------------------------
+
+
+def _print_fix(each: Fix, screen: Screen) -> None:
+    screen.line(*hit_head(each.hit), Styled(f"  {many(each.times, 'time')}", "dim"))
+    screen.line("    ", *snippet_parts(each.hit))
+    for step in each.steps:
+        summary = one_line(call_summary(step.entry.text), _WIDTH)
+        screen.line("    ", Styled(f"{step.id}  {one_line(step.entry.tool, 20)}  ", "dim"), summary)
+    if each.ended_by:
+        screen.line("    ", Styled("then worked: ", "green"), one_line(each.ended_by, _WIDTH))
+    else:
+        screen.line("    ", Styled("no run that worked follows", "yellow"))
+    if each.answer is not None:
+        screen.line("    ", Styled("said: ", "dim"), one_line(each.answer.entry.text, _WIDTH))

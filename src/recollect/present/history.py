@@ -1,0 +1,94 @@
+"""What was done about a file, for a purpose, against an error, as JSON objects; a call on one line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from recollect.present.hits import hit_object
+from recollect.present.sessions import entry_object, session_object
+from recollect.values.text import one_line
+
+if TYPE_CHECKING:
+    from recollect.values.history import Command, Fix, Touch
+
+
+def touch_object(touch: Touch) -> dict[str, Any]:
+    return {
+        "session": session_object(touch.session),
+        "changes": touch.changes,
+        "looks": touch.looks,
+        "last": touch.last.id,
+        "time_ms": touch.last.entry.time_ms or None,
+        "prompt": touch.prompt and entry_object(touch.prompt),
+    }
+
+
+def command_object(command: Command) -> dict[str, Any]:
+    return {
+        "command": command.text,
+        "worked": command.worked,
+        "failed": command.failed,
+        "unknown": command.unknown,
+        "last": command.last.id,
+        "session": command.last.session,
+        "project": command.session.facts.project,
+        "time_ms": command.last.entry.time_ms or None,
+        "score": round(command.score, 6),
+    }
+
+
+def fix_object(each: Fix) -> dict[str, Any]:
+    return {
+        "hit": hit_object(each.hit, _HIT_FIELDS),
+        "times": each.times,
+        "exact": each.exact,
+        "ended_by": each.ended_by,
+        "steps": [entry_object(step) for step in each.steps],
+        "answer": each.answer and entry_object(each.answer),
+    }
+
+
+_HIT_FIELDS = ("id", "score", "kind", "project", "thread", "time_ms", "snippet", "session", "tool")
+
+
+def call_summary(text: str) -> str:
+    """A tool call on one line: its main argument, or its whole input when none stands out."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return one_line(text, _SUMMARY_CELLS)
+    if isinstance(value, dict):
+        for name in _ARGUMENTS:
+            if value.get(name):
+                return one_line(_words(value[name]), _SUMMARY_CELLS)
+    return one_line(text, _SUMMARY_CELLS)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        # ["bash", "-lc", "..."]: what matters is what the shell was told.
+        return value[2] if len(value) == 3 and value[1] in ("-lc", "-c") else " ".join(value)
+    return json.dumps(value)
+
+
+_ARGUMENTS = (
+    "command",
+    "cmd",
+    "file_path",
+    "notebook_path",
+    "pattern",
+    "query",
+    "path",
+    "url",
+    "skill",
+    "description",
+    "prompt",
+    "subject",
+    "input",
+)
+
+
+_SUMMARY_CELLS = 160  # of a call on its one line

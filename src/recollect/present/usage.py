@@ -1,0 +1,24 @@
+"""Tokens and cost as JSON objects, and money in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from recollect.values.text import dollars, many
+
+if TYPE_CHECKING:
+    from recollect.values.usage import UsageRow
+
+
+def usage_object(row: UsageRow) -> dict[str, Any]:
+    return {**asdict(row), "unpriced_models": list(row.unpriced_models), "tokens": row.tokens}
+
+
+def cost_text(totals: dict[str, Any]) -> str:
+    """Money, or that it is unknown, or both; never a zero that stands for unknown."""
+    cost, missing = totals["cost_microdollars"], totals["unpriced_responses"]
+    known = "unknown" if cost is None else dollars(cost)
+    if not missing or cost is None:
+        return known
+    return f"{known} and unknown for {many(missing, 'response')} of {', '.join(totals['unpriced_models'])}"

@@ -1,0 +1,68 @@
+"""What was done before: pieces of work, what touched a file, which commands ran, what ended an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from recollect.values.hits import Hit
+from recollect.values.stored import Session, StoredEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One piece of work. `id` is that of its first session: `thread:ID` in a query finds all of it.
+
+    `sessions` are the conversations, in time order; those of `subagents` are only counted, unless
+    theirs are all there is. Title, project and branch are those known last.
+    """
+
+    id: str
+    title: str
+    project: str
+    branch: str
+    agents: tuple[str, ...]
+    sessions: tuple[Session, ...]
+    subagents: int
+    started_ms: int
+    ended_ms: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """What one session did to a file. `prompt` was asked before the last change, or before the last look."""
+
+    session: Session
+    last: StoredEntry
+    prompt: StoredEntry | None
+    changes: int
+    looks: int
+
+
+@dataclass(slots=True)
+class Command:
+    """A command as it was run, how often it worked, and where it was run last."""
+
+    text: str
+    score: float
+    last: StoredEntry
+    session: Session
+    worked: int = 0
+    failed: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """An error in one session and what was done after its last appearance there.
+
+    `exact`: it is this error, word for word, and not only one like it. `ended_by` is the command that then
+    worked where it had failed, "" where none is known.
+    """
+
+    hit: Hit
+    times: int
+    exact: bool
+    steps: list[StoredEntry] = field(default_factory=list)
+    ended_by: str = ""
+    answer: StoredEntry | None = None

@@ -1,0 +1,72 @@
+"""What a search gives: hits, why each is one, and how much of the store was looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from recollect.values.stored import Session, StoredEntry
+from recollect.values.text import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Parts in order; `True` marks a match. `cut`: there is text before, behind."""
+
+    parts: tuple[tuple[str, bool], ...]
+    cut: tuple[bool, bool] = (False, False)
+
+    @property
+    def text(self) -> str:
+        return "".join(part for part, _ in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry that was found, and why; `folded` others say the same, `similar` has the best of their ids."""
+
+    stored: StoredEntry
+    session: Session
+    score: float
+    snippet: Snippet
+    parts: dict[str, float] = field(default_factory=dict)
+    similar: tuple[str, ...] = ()
+    folded: int = 0
+
+    @property
+    def id(self) -> str:
+        return self.stored.id
+
+    @property
+    def tokens(self) -> int:
+        """About what reading the entry whole costs a model."""
+        return tokens(self.stored.entry.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """How much of the store a search could see. `waiting`: appends that are in no table yet.
+
+    `stopped` says what kept the last embedding from going on, where something did.
+    """
+
+    entries: int
+    text: int
+    vectors: int
+    waiting: int = 0
+    stopped: str = ""
+
+    @property
+    def unindexed(self) -> int:
+        return self.entries - self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Hits, best first. `total` counts all that matched, -1 where nobody can say; `notes`: what limits it."""
+
+    hits: list[Hit]
+    total: int
+    fresh: Fresh
+    notes: tuple[str, ...] = ()
+    explain: dict[str, Any] = field(default_factory=dict)

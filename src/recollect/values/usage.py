@@ -1,0 +1,61 @@
+"""Tokens and what they cost, by group and by response."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """One group's responses, each token in exactly one of the five kinds; `reasoning` is part of `output`.
+
+    `cost_microdollars` covers the priced responses only, and is None when there is none
+    among them. `unpriced_responses` says how many it leaves out, `unpriced_models` whose.
+    """
+
+    group: str
+    responses: int
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    reasoning: int
+    cost_microdollars: int | None
+    unpriced_responses: int
+    unpriced_models: tuple[str, ...]
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """`rows` add up to `total`; asked for no grouping, `total` is the only row.
+
+    `prices_as_of` is the date of the price table, as YYYY-MM-DD.
+    """
+
+    by: str
+    rows: list[UsageRow]
+    total: UsageRow
+    prices_as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLine:
+    """One response and the line of the log its numbers are from."""
+
+    time_ms: int
+    model: str
+    session: str
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    reasoning: int
+    cost_microdollars: int | None
+    path: str
+    line_number: int
