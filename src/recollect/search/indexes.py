@@ -182,14 +182,15 @@ class _Opened:
         """Whether the indexes, as they are on disk now, reach the store's end."""
         with self._store.view() as view:
             info = view.info()
-        text = self._text_index(info)
-        text.reload()
+            text = self._text_index(info)
+            text.reload()
+            current = text.is_current(view)
         if not vectors:
-            return text.rows >= info.entries
+            return current
         index = self._vector_index(info)
-        if index.rows < info.entries:
+        if index.rows < info.rows_end:
             index.reload()
-        return min(text.rows, index.rows) >= info.entries
+        return current and index.rows >= info.rows_end
 
     def _catch_up(self, seconds: float | None, vectors: bool, progress: Progress | None) -> None:
         deadline = math.inf if seconds is None else time.monotonic() + seconds

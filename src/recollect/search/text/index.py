@@ -270,9 +270,9 @@ class TextIndex:
 
     def _forget(self, writer: tantivy.IndexWriter, replaced: Array) -> None:
         """Take out, with the next commit, what was replaced since the last one."""
-        for row in replaced[self._now.replaced :].tolist():
-            if row < self.rows:
-                writer.delete_documents_by_term("row", row)
+        gone = [row for row in replaced[self._now.replaced :].tolist() if row < self.rows]
+        if gone:  # by term, tantivy takes a row for a signed number and finds none
+            writer.delete_documents_by_query(tantivy.Query.term_set_query(self.schema, "row", gone))
         self._forgotten = len(replaced)
 
     def _take(
