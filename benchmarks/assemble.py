@@ -231,9 +231,8 @@ def _given_out(view: View) -> Counter[int]:
 
 def _counted(view: View) -> dict[int, int]:
     """Our count by session; of Claude only where nothing was thought, as thoughts are not logged."""
-    from recollect.insight.surroundings import HIDDEN
     from recollect.recall.assemble.weigh import weight
-    from recollect.values.records import Kind
+    from recollect.values.records import HIDDEN, Kind
 
     told, thinking = Counter[int](), set()
     sessions = view.session_rows()

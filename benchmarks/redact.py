@@ -4,7 +4,8 @@ Three figures: how many megabytes of real logs it reads in a second of processor
 secrets it masks, each of them random and of its kind's published form; how often it masks something in
 ordinary code.
 The planted forms and the rules have one author: the second figure says that nothing broke, not how much of
-the world is covered. `--show` prints every hit of the third, to be looked at.
+the world is covered. `--show` prints every hit of the third, to be looked at. With `--scanner`, kingfisher
+(of the extra `bench`) reads the same planted lines and the same logs, by its own rules, offline.
 """
 
 from __future__ import annotations
@@ -14,18 +15,22 @@ import base64
 import json
 import os
 import random
+import shutil
 import string
+import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from recollect.redact import redact
+from recollect.redact.issuers import issuers
 
 SPEED_MB_LEAST = 10.0
 FALSE_HITS_MAX = 1.0  # in 10,000 lines
@@ -167,11 +172,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.redact", description="Measure redaction.")
     parser.add_argument("--corpus", type=Path, default=os.environ.get("RECOLLECT_CORPUS"), metavar="DIR")
     parser.add_argument("--show", action="store_true", help="print what is masked in code and logs")
+    parser.add_argument("--scanner", action="store_true", help="compare with kingfisher")
     arguments = parser.parse_args(argv)
     marks = [_planted(), _false_hits(_code(), arguments.show, "ordinary code")]
     if arguments.corpus:
         texts = sorted(set(_logs(Path(arguments.corpus))))
         marks += [_speed(texts), _false_hits(texts, arguments.show, "real logs")]
+    if arguments.scanner:
+        _compare_planted()
+        if arguments.corpus:
+            _compare_logs(texts)
     return 0 if all(marks) else 1
 
 
@@ -221,6 +231,74 @@ def _speed(texts: Sequence[str]) -> bool:
     rate = size / 1e6 / (time.process_time() - begun)
     print(f"{'real logs, a second of processor':<42}{rate:.1f} MB ({size / 1e6:.1f} MB read)")
     return rate >= SPEED_MB_LEAST
+
+
+# -- the same, by a scanner that others maintain ----------------------------------------------------
+
+SCANNER = "kingfisher"
+BUNDLE_CHARS = 1_000_000
+
+
+def _compare_planted() -> None:
+    """The share of planted secrets of which nothing would be left, had each finding been masked."""
+    planted = [(each, *pair) for seed in range(ROUNDS) for each in canaries(seed) for pair in written(each)]
+    found: dict[int, list[str]] = {}
+    for at, snippet in _findings([line for _, line, _ in planted]):
+        found.setdefault(at, []).append(snippet)
+    kinds = {rule.kind for group in issuers() for rule in group.rules}
+    kinds |= {rule.kind for group in issuers() for rule in group.searched}
+    masked: dict[str, list[tuple[bool, bool]]] = {}
+    for at, (canary, line, secret) in enumerate(planted):
+        ours = secret not in redact(line).text
+        for snippet in sorted(found.get(at, ()), key=len, reverse=True):
+            line = line.replace(snippet, "")
+        masked.setdefault("in all shapes", []).append((ours, secret not in line))
+        if at % len(_SHAPES) == 0:
+            masked.setdefault("plain", []).append((ours, secret not in line))
+            if canary.kind in kinds:
+                masked.setdefault("plain, of an issuer", []).append((ours, secret not in line))
+    for name, pairs in masked.items():
+        ours_share, their_share = (sum(each) / len(pairs) for each in zip(*pairs, strict=True))
+        _compare(f"planted, masked, {name}", ours_share, their_share, ".1%")
+
+
+def _compare_logs(texts: Sequence[str]) -> None:
+    lines = sum(text.count("\n") + 1 for text in texts)
+    ours = sum(sum(redact(text).found.values()) for text in texts)
+    theirs = len(list(_findings(_bundles(texts))))
+    _compare("real logs, hits in 10,000 lines", ours * 10_000 / lines, theirs * 10_000 / lines, ".2f")
+
+
+def _compare(name: str, ours: float, theirs: float, form: str) -> None:
+    print(f"{name:<42}{ours:{form}}, {SCANNER} {theirs:{form}}")
+
+
+def _bundles(texts: Sequence[str]) -> Iterator[str]:
+    """The texts in files of a megabyte: one file each would take the scanner an hour."""
+    bundle, size = [], 0
+    for text in texts:
+        bundle.append(text)
+        size += len(text)
+        if size > BUNDLE_CHARS:
+            yield "\n".join(bundle)
+            bundle, size = [], 0
+    yield "\n".join(bundle)
+
+
+def _findings(texts: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """The number of a text and what the scanner took for a secret in it. It asks no server about it."""
+    program = shutil.which(SCANNER, path=os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]))
+    if program is None:
+        sys.exit(f"{SCANNER} is not installed: pip install 'recollect[bench]'")
+    with tempfile.TemporaryDirectory() as folder:
+        for at, text in enumerate(texts):
+            Path(folder, f"{at}.txt").write_text(text, "utf-8", "replace")
+        options = ["--no-update-check", "--quiet", "scan", folder, "--no-validate", "--no-dedup"]
+        run = subprocess.run([program, *options, "--format", "jsonl"], capture_output=True, text=True)
+    for line in run.stdout.splitlines():
+        finding = json.loads(line).get("finding") if line.startswith("{") else None
+        if finding:
+            yield int(Path(finding["path"]).stem), finding["snippet"]
 
 
 def _code() -> list[str]:

@@ -31,7 +31,8 @@ def test_all_that_use_test_and_build_need_is_pinned() -> None:
 def needed(asked: list[str]) -> set[str]:
     """Every package that these lead to, as far as it is installed here."""
     found: set[str] = set()
-    ahead = [(Requirement(text), "") for text in asked]
+    # Not ours, whose extras are asked for by name: an older one may be installed.
+    ahead = [(one, "") for one in map(Requirement, asked) if one.name != PROJECT["project"]["name"]]
     while ahead:
         requirement, extra = ahead.pop()
         name = canonicalize_name(requirement.name)

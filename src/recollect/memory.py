@@ -211,10 +211,8 @@ class Memory:
 
     def around(self, entry: StoredEntry, before: int, after: int) -> list[StoredEntry]:
         """An entry between those that come before and after it in its session."""
-        from recollect.insight.surroundings import around
-
         with self.view() as view:
-            return around(view, entry, before, after)
+            return view.neighbours(entry.row, before, after)
 
     def show(self, prefix: str) -> Iterator[StoredEntry]:
         """Everything a session shows, in order."""
@@ -506,7 +504,7 @@ class Memory:
 
     def blame(self, path: str, limit: int = 20) -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it."""
-        from recollect.insight.history import blame
+        from recollect.insight.blame import blame
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
@@ -514,7 +512,7 @@ class Memory:
 
     def how(self, query: str, limit: int = 10) -> list[Command]:
         """Commands that were run for something, and whether they worked."""
-        from recollect.insight.history import how
+        from recollect.insight.how import how
 
         self._fold_if_free()
         with self.indexes.asking(meaning=True) as search:
@@ -522,7 +520,7 @@ class Memory:
 
     def fix(self, error: str, limit: int = 5) -> list[Fix]:
         """Where an error appeared, and what ended it."""
-        from recollect.insight.history import fix
+        from recollect.insight.fix import fix
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:

@@ -37,7 +37,7 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> UsageColumns:
     agents = ("codex", "claude")
     facts = [SessionFacts(agents[n % 2], f"{n:04d}-id", project=f"p{n // 2}") for n in range(8)]
     return UsageColumns(
-        sessions=[Session(fact, "host", 1) for fact in facts],
+        sessions={row: Session(fact, "host", 1) for row, fact in enumerate(facts)},
         models=names,
         session=np.array([row.get("session", 0) for row in rows], "<u4"),
         model=np.array([names.index(str(row.get("model", MODELS[0]))) for row in rows], np.int64),

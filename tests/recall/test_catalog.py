@@ -17,14 +17,14 @@ from tests.support.memories import open_memory
 
 from recollect.cli.catalog import catalog as catalog_command
 from recollect.cli.screen import Screen
-from recollect.insight.last_talks import (
+from recollect.insight.preferences import agreed, gist, left_open, open_tasks, remarks
+from recollect.insight.project_past import (
     CALLS_READ,
     PROMPTS_READ,
     SESSIONS_ASKED,
     SESSIONS_READ,
     SESSIONS_WORKED,
 )
-from recollect.insight.preferences import agreed, gist, left_open, open_tasks, remarks
 from recollect.recall.catalog import HEADINGS, LINES_MAX, REMARK_CELLS, TRIM, catalog
 from recollect.recall.fence import CLOSING, MEMORY_TAG
 from recollect.testing.reference import ReferenceStore, ReferenceView

@@ -11,8 +11,10 @@ import json
 import random
 import re
 import string
+import subprocess
 import sys
 import sysconfig
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -26,12 +28,18 @@ from tests.support import ROOT
 from tests.support.examples import examples
 
 import recollect.redact
-from recollect.redact import has_secret, names, places, redact, redact_object, shapes, values
+from recollect.redact import assignments, contexts, engine, has_secret, plausible, redact, redact_object
+from recollect.redact.issuers import FILE, LETTERS, issuers
+
+RULES = [rule for group in issuers() for rule in group.rules]
+SEARCHED = [rule for group in issuers() for rule in group.searched]
 
 CANARIES = list(canaries(0))
 TOKEN = next(each.secret for each in CANARIES if each.kind == "github-token")
 JWT = next(each.secret for each in CANARIES if each.kind == "jwt")
 BLOCK = next(each.secret for each in CANARIES if each.kind == "private-key")
+HEX = "".join(random.Random(6).choices("0123456789abcdef", k=32))
+UUID = f"{HEX[:8]}-{HEX[:4]}-{HEX[4:8]}-{HEX[8:12]}-{HEX[:12]}"
 DRAWN = "".join(random.Random(5).choices(string.ascii_letters + string.digits, k=32))
 
 
@@ -60,7 +68,7 @@ def test_a_secret_is_masked_by_its_kind_and_its_surroundings_stay(canary: Canary
     kind = next(iter(result.found))
     assert result.text == f"{before}[redacted:{kind}]{after}"
     assert result.found == Counter({kind: 1})
-    certain = {row[0] for row in shapes._PREFIXED} | {rule.kind for rule in shapes.RULES}
+    certain = {rule.kind for rule in RULES}
     assert kind == canary.kind or canary.kind not in certain
 
 
@@ -144,6 +152,67 @@ def test_what_was_found_once_is_masked_wherever_else_it_stands() -> None:
     value, found = redact_object([{"input": f"DB_PASSWORD={secret}"}, {"result": f"no {secret}"}])
     assert value == [{"input": "DB_PASSWORD=[redacted:password]"}, {"result": "no [redacted:password]"}]
     assert found == Counter({"password": 2})
+
+
+# -- what is known of issuers --------------------------------------------------------------------
+
+ROWS = [
+    pytest.param(row, prefix, id=f"{row['kind']}-{prefix}")
+    for row in tomllib.loads(FILE.read_text("utf-8"))["prefixed"]
+    for prefix in row["prefixes"].split()
+]
+
+
+def drawn(row: dict[str, Any], count: int) -> str:
+    """Letters of a row; the last one is no sign, which is not told from what follows."""
+    allowed = re.compile(f"[{LETTERS.get(row['letters'], row['letters'])}]")
+    letters = [each for each in string.printable if allowed.match(each)]
+    draw = random.Random(row["kind"])
+    ends = [each for each in letters if each.isalnum()]
+    return "".join(draw.choices(letters, k=count - 1)) + draw.choice(ends)
+
+
+@pytest.mark.parametrize(("row", "prefix"), ROWS)
+def test_a_token_of_every_row_is_masked_as_its_kind(row: dict[str, Any], prefix: str) -> None:
+    for token in (prefix + drawn(row, count) for count in (row["least"], row["least"] + 40)):
+        assert token not in redact(f"https://app.local/?next=a%3D{token}").text
+        for line in (f"use {token} now", f"'x\\n{token}' now", f"\x1b[1m{token} now"):
+            assert redact(line).text == line.replace(token, f"[redacted:{row['kind']}]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "left"),
+    [
+        (
+            "teams-webhook",
+            f"https://x.webhook.office.com/webhookb2/{UUID}@{UUID}/IncomingWebhook/{HEX}/{UUID}",
+            "https://x.webhook.office.com/webhookb2/[redacted:teams-webhook]",
+        ),
+        (
+            "sentry-dsn",
+            f"dsn: https://{HEX}@o41234.ingest.us.sentry.io/4501",
+            "dsn: https://[redacted:sentry-dsn]@o41234.ingest.us.sentry.io/4501",
+        ),
+    ],
+)
+def test_an_address_that_is_a_key_is_masked(kind: str, line: str, left: str) -> None:
+    assert redact(line) == recollect.redact.Redacted(left, Counter({kind: 1}))
+
+
+def test_what_follows_a_token_is_not_its_own() -> None:
+    slack = next(each.secret for each in CANARIES if each.kind == "slack-token")
+    assert redact(f"login('{slack}', 'x')").text == "login('[redacted:slack-token]', 'x')"
+
+
+def test_the_issuers_are_read_with_the_first_text() -> None:
+    code = (
+        "import recollect.redact, recollect.redact.issuers as issuers;"
+        "print(issuers.issuers.cache_info().currsize);"
+        "recollect.redact.redact('plain/text/that/is/long/enough');"
+        "print(issuers.issuers.cache_info().currsize)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["0", "1"]
 
 
 # -- what is not ---------------------------------------------------------------------------------
@@ -311,7 +380,7 @@ def test_an_object_may_be_deep() -> None:
 
 
 def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recollect.redact, "ROUNDS", 0)
+    monkeypatch.setattr(engine, "ROUNDS", 0)
     assert redact(f"glued {TOKEN}") == recollect.redact.Redacted(
         "[redacted:unsettled]", Counter({"unsettled": 1})
     )
@@ -322,8 +391,9 @@ def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyP
 
 def patterns() -> list[re.Pattern[str]]:
     """Every pattern that may turn out not to match, after having read."""
-    heads = [rule.head for rule in (*shapes.RULES, *places.RULES)]
-    return [*heads, names._WORD, names._GIVEN, names._OPEN, names._BARE, places._COOKIE, places._PAIR]
+    heads = [rule.head for rule in (*RULES, *contexts.RULES)]
+    given = [assignments._WORD, assignments._GIVEN, assignments._OPEN, assignments._BARE]
+    return [*heads, *given, contexts._COOKIE, contexts._PAIR]
 
 
 @pytest.mark.parametrize("pattern", patterns(), ids=lambda each: each.pattern[:40])
@@ -371,10 +441,10 @@ def _calls(text: str) -> int:
 
 def test_every_kind_is_named_in_its_page() -> None:
     page = (ROOT / "docs" / "redact.md").read_text("utf-8")
-    kinds = {rule.kind for rule in (*shapes.RULES, *places.RULES)} | {row[0] for row in shapes.SEARCHED}
-    kinds |= {kind for _, kind in names._KINDS} | {row[0] for row in KINDS} | {"cookie", "unsettled"}
+    kinds = {rule.kind for rule in (*RULES, *contexts.RULES, *SEARCHED)}
+    kinds |= {kind for _, kind in assignments._KINDS} | {row[0] for row in KINDS} | {"cookie", "unsettled"}
     assert not [kind for kind in sorted(kinds) if f"`{kind}`" not in page]
 
 
 def test_values_are_judged_by_a_bounded_part() -> None:
-    assert values.VALUE_CHARS <= 128
+    assert plausible.VALUE_CHARS <= 128

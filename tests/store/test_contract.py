@@ -23,7 +23,7 @@ from recollect.testing.derived import COLUMNS, listed, some_rows
 from recollect.testing.reference import ReferenceStore
 from recollect.testing.replacing import said, save, take_lines
 from recollect.testing.stores import HOST, StoreContract, facts, line, source
-from recollect.values.records import Cursor, Line, LineFlag, Usage
+from recollect.values.records import Cursor, Kind, Line, LineFlag, Usage
 from recollect.values.stored import VectorModel, source_bytes
 
 
@@ -69,6 +69,11 @@ class TestHdf5Store(StoreContract):
         assert left <= {"memory.h5", "memory.h5-wal", "copy"}
 
 
+KINDS = dict(
+    zip("abcdefgh", [Kind.PROMPT, Kind.ANSWER, Kind.CALL, Kind.RESULT, Kind.EVENT] * 2, strict=False)
+)
+
+
 def everything(view: View) -> object:
     """All that a store says, in an order of its own choosing where the contract gives none."""
     columns = view.usage()
@@ -90,13 +95,23 @@ def everything(view: View) -> object:
         (s.file.path, s.cursor, s.session, s.lines, s.superseded, b"".join(source_bytes(s, view.lines(s))))
         for s in view.sources()
     ]
+    walks = [_walks(view, row) for row, _ in view.session_rows().items()]
     vectors = {}  # a rewrite keeps every key once
     for model in view.vector_models():
         keys, rows = view.vectors(model)
         vectors[model] = dict(zip(keys.tolist(), rows.tolist(), strict=True))
     derived = [(table, listed(view.derived(table))) for table in view.derived_tables() if table.rows]
     derived = [sorted(view.replaced().tolist()), *(each for each in derived if each[0] != REPLACED)]
-    return sessions, sources, usage, view.types(), vectors, derived, view.info().lines
+    return sessions, sources, usage, view.types(), vectors, walks, derived, view.info().lines
+
+
+def _walks(view: View, session: int) -> object:
+    """A session's own entries, and what stands around each; by id, as rows are an engine's own business."""
+    columns = view.session_columns(session, "row", "kind", "flags")
+    rows = columns["row"].tolist()
+    near = [[each.id for each in view.neighbours(row, 2, 1)] for row in rows]
+    turns = [view.entry_ids(view.turn_of(row)) for row in rows]
+    return view.entry_ids(rows), columns["kind"].tolist(), columns["flags"].tolist(), near, turns
 
 
 class Histories(RuleBasedStateMachine):
@@ -130,7 +145,12 @@ class Histories(RuleBasedStateMachine):
         with self.store.writer() as ours, self.reference.writer() as theirs:
             for which, words, restart, half in batches:
                 lines = [
-                    line(word, uuid=word, usage=Usage(word, f"m{output % 2}", 7, output=output))
+                    line(
+                        word,
+                        uuid=word,
+                        usage=Usage(word, f"m{output % 2}", 7, output=output),
+                        kind=KINDS[word],
+                    )
                     for word, output in words
                 ]
                 lines += [Line(b'{"half', LineFlag.PENDING)] if half else []

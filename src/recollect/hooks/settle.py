@@ -23,10 +23,10 @@ from recollect.light.capture import (
     main_of,
     name_in,
     read_followed,
-    replace_file,
     taken_to,
     write_followed,
 )
+from recollect.light.disk import replace_file
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -80,7 +80,7 @@ def refresh_catalogs(memory: Memory, projects: Iterable[str] | None = None) -> i
         known[project] = marks.get(project, "")
         made += 1
     if made:
-        replace_file(_known_path(state), json.dumps(known))
+        replace_file(_known_path(state), json.dumps(known).encode())
     return made
 
 

@@ -15,8 +15,7 @@ import os
 import time
 import zlib
 
-from recollect.light.capture import replace_file
-from recollect.light.disk import Disk
+from recollect.light.disk import Disk, replace_file
 from recollect.light.stdlib import dumps, loads, suppress
 
 CATALOG_TOKENS = 600
@@ -46,14 +45,15 @@ def write_catalog(state: str, project: str, text: str) -> None:
     if not text:
         Disk().unlink(path)
     else:
-        replace_file(path, text)
+        replace_file(path, text.encode("utf-8", "replace"))
 
 
 def note_trouble(state: str, what: str) -> None:
     """Keep what went wrong, for `status`; a disk that is full keeps nothing."""
     with suppress(OSError):
         now_ms = time.time_ns() // 1_000_000
-        replace_file(os.path.join(state, "trouble"), dumps({"time_ms": now_ms, "what": what}))
+        text = dumps({"time_ms": now_ms, "what": what})
+        replace_file(os.path.join(state, "trouble"), text.encode("utf-8", "replace"))
 
 
 def last_trouble(state: str) -> tuple[int, str]:

@@ -16,7 +16,7 @@ import time
 import zlib
 
 from recollect.light.agents import hooks_of
-from recollect.light.disk import Disk, read_bytes_at
+from recollect.light.disk import read_bytes_at, replace_file
 from recollect.light.journal import Journal
 from recollect.light.segments import pack_segment
 from recollect.light.sources import DOCUMENT, MAIN
@@ -203,7 +203,7 @@ def followed(state: str) -> list[Followed]:
     """Every session that is followed, the one that wrote last at the end."""
     folder = os.path.join(state, SESSIONS)
     try:
-        names = [entry.name for entry in os.scandir(folder) if not entry.name.endswith(".new")]
+        names = [entry.name for entry in os.scandir(folder) if entry.name[0] != "."]  # a file half written
     except OSError:
         return []
     found = (_read(os.path.join(folder, name)) for name in names)
@@ -219,20 +219,8 @@ def read_followed(state: str, path: str) -> Followed | None:
 def write_followed(state: str, session: Followed) -> None:
     """Replaced in one step, and not synced: it can be lost without harm."""
     files = {name: taken.packed() for name, taken in session.files.items()}
-    replace_file(_file_of(state, session.path), dumps([session.agent, session.path, session.ended, files]))
-
-
-def replace_file(path: str, text: str) -> None:
-    """Owner-only, and in one step: a reader sees the old text or the new one."""
-    folder, new = os.path.dirname(path), f"{path}.{os.getpid()}.new"
-    if not os.path.isdir(folder):
-        Disk().make_folder(folder)
-    fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.write(fd, text.encode("utf-8", "replace"))
-    finally:
-        os.close(fd)
-    os.replace(new, path)
+    text = dumps([session.agent, session.path, session.ended, files])
+    replace_file(_file_of(state, session.path), text.encode("utf-8", "replace"))
 
 
 def forget_old(state: str, before_ns: int) -> None:

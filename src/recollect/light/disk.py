@@ -14,6 +14,7 @@ from recollect.light.stdlib import suppress
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from recollect.values.errors import Name
@@ -134,6 +135,51 @@ else:
 
     def _write_at(fd: int, view: bytes | bytearray | memoryview, offset: int) -> int:
         return os.pwrite(fd, view, offset)
+
+
+def replace_file(
+    path: Name,
+    data: bytes,
+    *,
+    disk: Disk | None = None,
+    lasting: bool = False,
+    prepare: Callable[[str], None] | None = None,
+    confirm: Callable[[], None] | None = None,
+) -> None:
+    """Put a small file in place in one step, for its owner alone: a reader sees the old one or the new one.
+
+    `lasting`: it survives a power cut. `prepare` is given the new file's name once its bytes are in it,
+    `confirm` is asked last: what either raises leaves everything as it was.
+    """
+    disk, (folder, name) = disk or Disk(), os.path.split(os.path.abspath(path))
+    new = os.path.join(folder, f".{name}.recollect-{os.urandom(4).hex()}")
+    if not os.path.isdir(folder):
+        disk.make_folder(folder)
+    try:
+        _fill(disk, new, data, lasting, prepare)
+        if confirm is not None:
+            confirm()
+        disk.rename(new, path)
+    except BaseException:
+        with suppress(OSError):
+            disk.unlink(new)
+        raise
+    if lasting:
+        # The change is made; should a power cut undo it, the old file is whole.
+        with suppress(OSError):
+            disk.sync_folder(folder)
+
+
+def _fill(disk: Disk, new: str, data: bytes, lasting: bool, prepare: Callable[[str], None] | None) -> None:
+    fd = disk.open(new, write=True, new=True)
+    try:
+        disk.write(fd, data, 0)
+        if prepare is not None:
+            prepare(new)
+        if lasting:
+            disk.sync(fd)
+    finally:
+        os.close(fd)
 
 
 def same_file(fd: int, path: Name) -> bool:

@@ -21,9 +21,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from recollect.agents.registry import all_tools
-from recollect.insight.last_talks import FAILED, STOPPED, UNANSWERED, Recent, Talk, recent
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
+from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
+from recollect.search.stop_words import EVERYDAY
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
 from recollect.values.recalled import Catalog
@@ -60,7 +61,7 @@ STATES = {
 
 def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) -> Catalog:
     """The catalog of the project of exactly this name."""
-    past = recent(view, project)
+    past = project_past(view, project)
     if not past.talks:
         return Catalog("", project, 0, now_ms)
     whole = {
@@ -78,7 +79,7 @@ def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) 
 # -- sections --------------------------------------------------------------------------------
 
 
-def _overview(past: Recent, now_ms: int) -> list[str]:
+def _overview(past: ProjectPast, now_ms: int) -> list[str]:
     sessions = many(len(past.sessions), "session")
     if past.subagents:
         sessions += f" and {many(past.subagents, 'subagent')}"
@@ -168,7 +169,7 @@ def _open_line(talk: Talk) -> str:
     return f"- {day} left: {one_line(left, OPEN_CELLS)}{_id(talk.last)}" if left else ""
 
 
-def _files(past: Recent) -> list[str]:
+def _files(past: ProjectPast) -> list[str]:
     """Files by how often they were changed; a change counts half for every fortnight since."""
     folders = sorted({_slashed(each.facts.cwd) for each in past.sessions if each.facts.cwd}, key=len)
     newest = max((session.facts.ended_ms for session in past.sessions), default=0)
@@ -207,7 +208,7 @@ def _slashed(folder: str) -> str:
     return folder.replace("\\", "/").rstrip("/")
 
 
-def _words(past: Recent) -> list[str]:
+def _words(past: ProjectPast) -> list[str]:
     """Words of titles and prompts, those first that many threads here use and titles elsewhere do not."""
     elsewhere: Counter[str] = Counter()
     for title in past.titles_elsewhere:
@@ -227,7 +228,7 @@ def _words(past: Recent) -> list[str]:
 
 def _terms(text: str) -> set[str]:
     plain = _PLACE.sub(" ", text[:WORDS_CHARS])
-    return {word for each in _WORD.findall(plain) if (word := each.lower()) not in _COMMON}
+    return {word for each in _WORD.findall(plain) if (word := each.lower()) not in EVERYDAY}
 
 
 def _id(stored: StoredEntry) -> str:
@@ -268,21 +269,3 @@ def _text(sections: dict[str, tuple[str, ...]], project: str) -> str:
 _BOILERPLATE = ("Implement the following plan:", "#", "Plan:")
 _PLACE = re.compile(r"\S*[/\\]\S*")  # a path, an address
 _WORD = re.compile(r"(?<![\w-])[^\W\d_\u3040-\U0003ffff](?:-|[^\W\u3040-\U0003ffff]){2,23}(?![\w-])")
-_COMMON = frozenset(
-    """
-    able about above actually add added adding after again all already also always and another any
-    anything are ask back because been before being below best better both but call can case change
-    changed changes check code commit context could create current currently did different does doesn
-    doing don done down each else error even every everything file files find first fix following for
-    from full get give given going good got great had has have help here how implement inside instead
-    into isn issue its just keep kind know last let lets like line lines list little look looking looks
-    make many maybe mean message might more most move much must name need needs never new next not
-    nothing now off okay old once one only onto open option other our out output over part plan please
-    problem project push put read really remove rename result right run running same say see seems set
-    should show shows simple since some something sounds start still such sure take tell test tests than
-    thanks that the their them then there these they thing things think thinking this those thought
-    thoughts three through time too tried try two under until update use used user using version very
-    want was way well were what when where whether which while who why will with without won work
-    working works would write wrong yes yet you your
-    """.split()  # noqa: SIM905 - a list of these would fill the page
-)

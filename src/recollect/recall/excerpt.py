@@ -51,7 +51,12 @@ def origin(entry: Entry) -> str:
 def session_line(session: Session) -> str:
     """What the entries below it belong to."""
     facts = session.facts
-    named = (_name(facts.id)[:ID_CHARS], _name(facts.project), facts.agent, _name(facts.title or facts.slug))
+    named = (
+        name_of(facts.id)[:ID_CHARS],
+        name_of(facts.project),
+        facts.agent,
+        name_of(facts.title or facts.slug),
+    )
     place = ", ".join(filter(None, named[:3]))
     return f"# session {place}" + (f": {named[3]}" if named[3] else "")
 
@@ -84,6 +89,11 @@ def has_text(stored: StoredEntry) -> bool:
     return bool(stored.entry.text) and not stored.entry.text.isspace()
 
 
+def name_of(text: str) -> str:
+    """A title or a project on one line; made safe before it is cut, for half a tag is not known as one."""
+    return ellipsis(safe(one_line(text, NAME_CHARS * 4)), NAME_CHARS)[:NAME_CHARS]
+
+
 def _label(stored: StoredEntry, cut: str) -> str:
     entry = stored.entry
     tool = re.sub(r"[^\w.:-]", "", entry.tool)[:TOOL_CHARS]
@@ -91,11 +101,6 @@ def _label(stored: StoredEntry, cut: str) -> str:
     said = " ".join(filter(None, (stored.id, origin(entry), tool, failed)))
     when = moment(entry.time_ms, "%Y-%m-%d %H:%M")
     return f"[{said}{', ' if when else ''}{when}{cut}]"
-
-
-def _name(text: str) -> str:
-    """A title or a project on one line; made safe before it is cut, for half a tag is not known as one."""
-    return ellipsis(safe(one_line(text, NAME_CHARS * 4)), NAME_CHARS)[:NAME_CHARS]
 
 
 def _indented(text: str) -> str:

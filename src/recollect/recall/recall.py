@@ -15,29 +15,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from recollect.insight.surroundings import HIDDEN, Block, Courses, Found, around, blocks_of
+from recollect.insight.turns import Turns
+from recollect.recall.blocks import Block, Found, blocks_of
 from recollect.recall.excerpt import excerpt, has_text, session_line, window_around
 from recollect.recall.fence import fenced
+from recollect.recall.fitting import fit, relevant_hits
 from recollect.search.query import QUERY_CHARS_MAX, Is
 from recollect.search.snippet import Highlighter, readable
+from recollect.search.stop_words import STOP_WORDS
 from recollect.store.contract import View
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.recalled import Reading, Recall
-from recollect.values.records import Kind
+from recollect.values.records import HIDDEN, Kind
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import many, one_line, tokens
 
 if TYPE_CHECKING:
     from recollect.search.run import Search
-    from recollect.values.hits import Fresh, Hit, Results
+    from recollect.values.hits import Fresh, Results
 
 HITS_MIN, HITS_MAX = 10, 32  # of one search: to read one may take a millisecond
 HIT_TOKENS = 320  # of the budget, for each hit of a search
 HIT_CHARS = 1_200  # of the text of a hit
 BESIDE_CHARS = 400  # of what stands beside it
 LEAN_CHARS = 300  # of a hit alone, in what room is left
-SCORE_MIN = 0.2  # in a search; what has nothing to do with the question mostly stays below
-HITS_KEPT = 3  # of each search, however low they score
 SHARE_MIN = 0.15  # of the best hit's score: what is further behind would only fill
 SIZE_TOKENS = 600.0  # a block of this size must be twice as good as a tiny one
 GAP_TOKENS = 10  # what the line between two entries takes
@@ -68,9 +69,9 @@ def recall(
     hits = _fused(results)
     if not hits:
         return _unfenced("Nothing in the memory fits this.", 0, 0, budget_tokens, fresh, notes)
-    courses = Courses(search.view)
-    blocks = blocks_of(courses, hits)
-    wall = _Wall(search.view, courses, blocks, _highlighter(search, f"{question} {' '.join(terms)}"))
+    turns = Turns(search.view)
+    blocks = blocks_of(turns, hits)
+    wall = _Wall(search.view, turns, blocks, _highlighter(search, f"{question} {' '.join(terms)}"))
     text = wall.built(budget_tokens, _Facts(len(hits), fresh, notes))
     if not wall.shown:
         said = f"{many(len(hits), 'hit')}, and no room for one in {many(budget_tokens, 'token')}."
@@ -94,7 +95,7 @@ def reading(
     before, after = (min(max(count, 0), NEIGHBOURS_MAX) for count in (before, after))
     share = POINT_SHARE if before + after else 1.0
     first = _page(point, head, 0, max(int(budget_tokens * share), READING_TOKENS_MIN))
-    near = around(view, point, before * 2, after * 2, hidden=HIDDEN)  # some have no text
+    near = view.neighbours(point.row, before * 2, after * 2, hidden=HIDDEN)  # some have no text
     at = next(n for n, each in enumerate(near) if each.row == point.row)
     earlier = [each for each in near[:at] if has_text(each)][::-1][:before]
     later = [each for each in near[at + 1 :] if has_text(each)][:after]
@@ -136,7 +137,7 @@ def _fused(results: Sequence[Results]) -> list[Found]:
     """What the searches found together, best first: scores are of one scale, so they are added."""
     found: dict[int, Found] = {}
     for each in results:
-        for hit in _fitting(each):
+        for hit in relevant_hits(each):
             if _may_be_shown(hit.stored):
                 known = found.get(hit.stored.row)
                 score = hit.score / len(results) + (known.score if known else 0.0)
@@ -149,11 +150,6 @@ def _fused(results: Sequence[Results]) -> list[Found]:
         for each in best
         if each.score >= best[0].score * SHARE_MIN and once[each.stored.entry.text] is each
     ]
-
-
-def _fitting(results: Results) -> list[Hit]:
-    """The hits that are about what was asked; the best few in any case: one word in a megabyte scores low."""
-    return [hit for n, hit in enumerate(results.hits) if n < HITS_KEPT or hit.score >= SCORE_MIN]
 
 
 def _may_be_shown(stored: StoredEntry) -> bool:
@@ -175,10 +171,8 @@ class _Facts:
 class _Wall:
     """Blocks that were chosen, each with the excerpts it added."""
 
-    def __init__(
-        self, view: View, courses: Courses, blocks: Sequence[Block], highlighter: Highlighter
-    ) -> None:
-        self._courses, self._blocks, self._highlighter = courses, blocks, highlighter
+    def __init__(self, view: View, turns: Turns, blocks: Sequence[Block], highlighter: Highlighter) -> None:
+        self._turns, self._blocks, self._highlighter = turns, blocks, highlighter
         rows = sorted({row for block in blocks for row in (*block.rows, *block.prompts)})
         self._stored = {each.row: each for each in view.entries_at(rows) if has_text(each)}
         self._hits = {hit.stored.row for block in blocks for hit in block.hits}
@@ -252,7 +246,7 @@ class _Wall:
     def _lines(self, session_row: int) -> Iterator[str]:
         last = -1
         for row, part in sorted(self._rows_shown(session_row).items()):
-            if last >= 0 and (between := self._courses[session_row].between(last, row)):
+            if last >= 0 and (between := self._turns[session_row].distance(last, row) - 1):
                 yield f"[... {many(between, 'entry', 'entries')}]"
             yield part
             last = row
@@ -270,10 +264,8 @@ class _Wall:
 
 def _highlighter(search: Search, text: str) -> Highlighter:
     """Finds what of a question says something."""
-    from recollect.search.text.match import STOP_WORDS
-
     said = text.split()
-    telling = [word for word in said if word.lower().strip("?.,!") not in STOP_WORDS.split()]
+    telling = [word for word in said if word.lower().strip("?.,!") not in STOP_WORDS]
     return Highlighter(telling or said, lambda word: search.text.analyze("body", word))
 
 
@@ -307,15 +299,14 @@ def _page(point: StoredEntry, head: str, offset: int, budget_tokens: int) -> Rea
     length = len(readable(point.entry))
     if not 0 <= offset <= length:
         raise UsageError(f"offset {offset} is outside of the text, which has {length:,} characters")
-    count = min(length - offset, budget_tokens * 4)
-    while True:
-        stop = offset + count
+
+    def page(chars: int) -> Reading:
+        stop = offset + chars
         left = f"\n# {length - stop:,} characters follow, from offset {stop}" if stop < length else ""
         text = fenced(f"{head}\n{excerpt(point, (offset, stop))}{left}", kind="reading")
-        spent = tokens(text)
-        if spent <= budget_tokens or count <= 1:
-            return Reading(text, point.id, spent, stop if left else 0)
-        count = max(min(count - 1, count * budget_tokens // spent), 1)
+        return Reading(text, point.id, tokens(text), stop if left else 0)
+
+    return fit(page, min(length - offset, budget_tokens * 4), budget_tokens, lambda made: made.tokens)
 
 
 def _surrounded(

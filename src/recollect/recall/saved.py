@@ -20,9 +20,10 @@ from recollect.agents.fields import dict_of
 from recollect.agents.registry import agent_of
 from recollect.agents.saved import AGENT, DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
 from recollect.intake.ingest import parse_lines
-from recollect.recall.assemble.compose import NAME_CHARS, separator
 from recollect.recall.assemble.compose import compose as compose_assembly
+from recollect.recall.assemble.compose import separator
 from recollect.recall.assemble.weigh import ENTRY_TOKENS, told, weight
+from recollect.recall.excerpt import NAME_CHARS
 from recollect.values.assembly import Assembly, Facet, Piece, Plan, Share, Window
 from recollect.values.errors import NotFound, RecollectError, UsageError
 from recollect.values.hits import Fresh

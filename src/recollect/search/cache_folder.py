@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from recollect.light import locks
+from recollect.light.disk import replace_file
 
 Bound = Mapping[str, str | int]  # what an index is built from: its format, the store's id and epoch, a model
 
@@ -101,16 +102,8 @@ def read_stamp(path: Path) -> dict[str, str | int]:
 
 def write_stamp(path: Path, stamp: Bound) -> None:
     """Put a stamp in place: a reader sees the old one or the new one, never half of it."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            text = json.dumps(dict(stamp)).encode("ascii")
-            file.write(b"%08x %s" % (zlib.crc32(text), text))
-        os.replace(fresh, path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+    text = json.dumps(dict(stamp)).encode("ascii")
+    replace_file(path, b"%08x %s" % (zlib.crc32(text), text))
 
 
 def make_private(folder: Path) -> None:

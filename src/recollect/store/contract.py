@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from recollect.store.derived import Column, DerivedTable
-from recollect.values.records import Cursor, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.values.records import Cursor, Flag, Line, LineFlag, Segment, SessionFacts, SourceFile
 from recollect.values.stored import (
     Finding,
     Footprint,
@@ -95,8 +95,35 @@ class View(Protocol):
         """The short ids of scattered rows, without reading their texts."""
         ...
 
-    def entry_columns(self, *names: str) -> dict[str, Array]:
-        """Whole columns of all entries: session (its row), kind, flags, time, line, call."""
+    def columns_at(self, rows: Sequence[int], *names: str) -> dict[str, Array]:
+        """Columns of scattered rows, in the order asked for, without reading their texts.
+
+        There are: row, session (its row), kind, flags, time, line, call.
+        """
+        ...
+
+    def session_columns(self, session: int, *names: str) -> dict[str, Array]:
+        """Columns of the entries first seen in the session of a row, in the order of their rows.
+
+        Without those that were replaced: around such a one there is nothing.
+        """
+        ...
+
+    def neighbours(
+        self, row: int, before: int, after: int, *, hidden: int = int(Flag.COPY)
+    ) -> list[StoredEntry]:
+        """An entry between those first seen before and after it in its session.
+
+        Bookkeeping is left out and what has a flag of `hidden`, the entry itself never.
+        """
+        ...
+
+    def turn_of(self, row: int) -> list[int]:
+        """The rows of the turn that an entry is part of: what a person said, and all that came of it.
+
+        Bookkeeping and what is `HIDDEN` is left out, the entry itself never. What comes before anyone said
+        anything in a session is a turn too.
+        """
         ...
 
     def find_entry(self, prefix: str) -> StoredEntry:
@@ -116,7 +143,7 @@ class View(Protocol):
         ...
 
     def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
-        """Scattered lines by the numbers that `entry_columns` gives, in the order asked for."""
+        """Scattered lines by the numbers that `columns_at` gives, in the order asked for."""
         ...
 
     def usage(self) -> UsageColumns: ...

@@ -2,7 +2,8 @@
 
 Random histories are run on this and on every engine, and must read the same. It is also an
 engine of its own: `memory:NAME` is a store that lives as long as the process. Its row numbers
-have gaps, so that whoever takes a number for a count is found out.
+jump between what was taken at different times, so that whoever takes a number for a count is
+found out.
 
 What a view reads is never changed: a writer works on its own copy, and `commit` puts that in
 place of what was there. Texts and lines are shared by all copies.
@@ -28,9 +29,11 @@ from recollect.store.hdf5.write import merge_facts
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
 from recollect.values.ids import line_key, name_key, short_id
 from recollect.values.records import (
+    HIDDEN,
     Cursor,
     Flag,
     Framing,
+    Kind,
     Line,
     LineFlag,
     Parsed,
@@ -51,7 +54,7 @@ from recollect.values.stored import (
     VectorModel,
 )
 
-STEP = 1  # from one row number to the next
+STEP = 1  # from the last row to the first of what is taken next; 1 leaves no gaps
 
 
 @dataclass
@@ -188,10 +191,11 @@ class ReferenceView:
     def entry_ids(self, rows: Sequence[int]) -> list[str]:
         return [self._state.entries[row].id for row in rows]
 
-    def entry_columns(self, *names: str) -> dict[str, Array]:
+    def columns_at(self, rows: Sequence[int], *names: str) -> dict[str, Array]:
         lines = {row: n for n, held in self._state.lines.items() for row in held.entries}
         cells = [
             {
+                "row": each.row,
                 "session": each.session_row,
                 "kind": int(each.entry.kind),
                 "flags": each.entry.flags,
@@ -199,9 +203,37 @@ class ReferenceView:
                 "line": lines[each.row],
                 "call": int(each.entry.call or "0", 16),
             }
-            for each in self._state.entries.values()
+            for each in (self._state.entries[row] for row in rows)
         ]
-        return {name: np.array([cell[name] for cell in cells]) for name in names}
+        return {name: np.array([cell[name] for cell in cells], _DTYPES.get(name, "i8")) for name in names}
+
+    def session_columns(self, session: int, *names: str) -> dict[str, Array]:
+        return self.columns_at([each.row for each in self._first_seen_in(session)], *names)
+
+    def neighbours(
+        self, row: int, before: int, after: int, *, hidden: int = int(Flag.COPY)
+    ) -> list[StoredEntry]:
+        (point,) = self.entries_at([row])
+        if point.entry.flags & Flag.REPLACED:
+            return [point]
+        session = point.session_row
+        near = [e for e in self._first_seen_in(session) if e.row == row or _is_shown(e, hidden)]
+        at = next(n for n, each in enumerate(near) if each.row == row)
+        return near[max(at - before, 0) : at + after + 1]
+
+    def turn_of(self, row: int) -> list[int]:
+        if self.entries_at([row])[0].entry.flags & Flag.REPLACED:
+            return [row]
+        turn: list[StoredEntry] = []
+        for each in self._first_seen_in(self.entries_at([row])[0].session_row):
+            if each.entry.is_said and each.row > row:
+                break
+            turn = [each] if each.entry.is_said else [*turn, each]
+        return [each.row for each in turn if each.row == row or _is_shown(each, HIDDEN)]
+
+    def _first_seen_in(self, session: int) -> list[StoredEntry]:
+        own = [each for each in self._state.entries.values() if each.session_row == session]
+        return [each for each in own if not each.entry.flags & Flag.REPLACED]
 
     def find_entry(self, prefix: str) -> StoredEntry:
         found = [e for e in self._state.entries.values() if prefix and e.id.startswith(prefix)]
@@ -314,6 +346,7 @@ class ReferenceWriter(ReferenceView):
     def __init__(self, state: _State, held: _Held | None) -> None:
         super().__init__(state.copy())
         self._held_by = held  # None for a rehearsal
+        self._next_line = self._next_entry = 0
         for source in self._state.sources.values():
             source.expected = 0  # a run that was being followed ends with its writer
 
@@ -382,6 +415,8 @@ class ReferenceWriter(ReferenceView):
         if not source.lines:
             source.session = number
         stored = self._stored_before(lines)
+        self._next_line = self._state.next_row(self._state.lines)
+        self._next_entry = self._state.next_row(self._state.entries)
         own = set(source.lines)
         before = len(self._state.entries)
         known = []
@@ -461,10 +496,11 @@ class ReferenceWriter(ReferenceView):
 
     def _add(self, line: Line, number: int, session: _Session) -> int:
         state = self._state
-        row = state.next_row(state.lines)
-        first = state.next_row(state.entries)
+        row = self._next_line
         parsed = line.parsed.entries if line.parsed is not None else ()
-        rows = tuple(first + state.step * part for part in range(len(parsed)))
+        rows = tuple(range(self._next_entry, self._next_entry + len(parsed)))
+        self._next_line += 1
+        self._next_entry += len(parsed)
         state.lines[row] = _Line(line, rows)
         state.same[line.data] = (*state.same.get(line.data, ()), row)
         if line.parsed is None:
@@ -505,6 +541,13 @@ class ReferenceWriter(ReferenceView):
         made = _Source(file, host, session)
         self._state.sources[self._state.next_row(self._state.sources)] = made
         return made
+
+
+_DTYPES = {"call": "u8"}
+
+
+def _is_shown(stored: StoredEntry, hidden: int) -> bool:
+    return stored.entry.kind != Kind.EVENT and not stored.entry.flags & hidden
 
 
 @dataclass

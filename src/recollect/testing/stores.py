@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from recollect.testing.replacing import ReplacingContract
 from recollect.values.errors import NotFound, StoreBusy
 from recollect.values.ids import entry_id
 from recollect.values.records import (
+    HIDDEN,
     Cursor,
     Entry,
     Flag,
@@ -34,7 +36,7 @@ from recollect.values.records import (
     SourceFile,
     Usage,
 )
-from recollect.values.stored import Taken, VectorModel, source_bytes
+from recollect.values.stored import StoredEntry, Taken, VectorModel, source_bytes
 
 HOST = "harbor"
 AGENT = "scribe"
@@ -92,6 +94,48 @@ def vectors(view: View, model: VectorModel, *span: int) -> list[tuple[int, list[
 
 def listed(keys: Array, found: Array) -> list[tuple[int, list[float]]]:
     return list(zip(keys.tolist(), found.tolist(), strict=True))
+
+
+def any_line(random: Random) -> Line:
+    """One of a few lines, so that sessions share some: anybody's, with any flags."""
+    number = random.randrange(60)
+    random = Random(number)
+    entries = tuple(
+        Entry(
+            random.choice([Kind.PROMPT, Kind.PROMPT, Kind.ANSWER, Kind.CALL, Kind.RESULT, Kind.EVENT]),
+            f"{number}.{part}",
+            random.choice([0, 0, 0, Flag.META, Flag.COPY, Flag.INJECTED, Flag.ERROR]),
+            time_ms=number,
+            call=random.choice(["", "toolu_1", "toolu_2"]),
+        )
+        for part in range(random.randrange(3))
+    )
+    return Line(b"line %d" % number, 0, Parsed("user", entries))
+
+
+def check_session(view: View, session: int, own: list[StoredEntry]) -> None:
+    columns = view.session_columns(session, "row", "session", "kind", "flags", "time", "call")
+    told = zip(*(columns[name].tolist() for name in columns), strict=True)
+    assert list(told) == [
+        (e.row, session, e.entry.kind, e.entry.flags, e.entry.time_ms, int(e.entry.call or "0", 16))
+        for e in own
+    ]
+    again = view.columns_at(columns["row"].tolist()[::-1], *columns)
+    assert {name: again[name].tolist()[::-1] for name in columns} == {n: columns[n].tolist() for n in columns}
+
+
+def check_walks(view: View, point: StoredEntry, own: list[StoredEntry], random: Random) -> None:
+    before, after = random.randrange(4), random.randrange(4)
+    hidden = random.choice([0, int(Flag.COPY), HIDDEN])
+    shown = [e for e in own if e is point or (e.entry.kind != Kind.EVENT and not e.entry.flags & hidden)]
+    at = [e.row for e in shown].index(point.row)
+    near = view.neighbours(point.row, before, after, hidden=hidden)
+    assert [(e.row, e) for e in near] == [(e.row, e) for e in shown[max(at - before, 0) : at + after + 1]]
+    said = [e.row for e in own if e.entry.kind == Kind.PROMPT and e.entry.flags in (0, Flag.ERROR)]
+    start = max((row for row in said if row <= point.row), default=0)
+    stop = min((row for row in said if row > point.row), default=10_000)
+    told = [e for e in own if (e.entry.kind != Kind.EVENT and not e.entry.flags & HIDDEN) or e is point]
+    assert view.turn_of(point.row) == [e.row for e in told if start <= e.row < stop]
 
 
 def segment(number: int) -> Segment:
@@ -204,9 +248,13 @@ class StoreContract(DerivedContract, ReplacingContract):
             assert [e.entry.text for e in view.entry_range(two, four)] == ["two", "three"]
             assert [e.entry.text for e in view.entries_at([four, one, four])] == ["four", "one", "four"]
             assert view.entry_ids([three, one]) == [everything[2].id, everything[0].id]
-            columns = view.entry_columns("session", "kind", "time")
-            assert columns["session"].tolist() == [e.session_row for e in everything]
-            assert columns["kind"].tolist() == [Kind.PROMPT] * 4
+            columns = view.columns_at([three, one], "row", "session", "kind", "time", "flags", "call")
+            assert columns["row"].tolist() == [three, one]
+            assert columns["session"].tolist() == [everything[2].session_row, everything[0].session_row]
+            assert columns["kind"].tolist() == [Kind.PROMPT] * 2
+            assert columns["time"].tolist() == [1_700_000_000_000] * 2
+            assert {f"{call:016x}" for call in columns["call"].tolist()} == {everything[0].entry.call}
+            assert view.session_columns(everything[0].session_row, "row")["row"].tolist() == [one, two, four]
             sessions = view.session_rows()
             assert [sessions[e.session_row].facts.id for e in everything] == [e.session for e in everything]
             assert [session.facts.id for _, session in sessions.items()] == ["aaaa", "bbbb"]
@@ -219,14 +267,33 @@ class StoreContract(DerivedContract, ReplacingContract):
             take(writer, [line("three")], name="b.jsonl", id_="4f2a0000-bbbb")
             writer.commit()
         with store.view() as view:
-            numbers = view.entry_columns("line")["line"].tolist()
             everything, order = list(view.entry_range(0, view.info().rows_end)), [2, 0, 1, 0]
             rows = [everything[n].row for n in order]
-            found = view.lines_at([numbers[n] for n in order])
+            found = view.lines_at(view.columns_at(rows, "line")["line"].tolist())
             assert [each.data for each in found] == [line(t).data for t in ("three", "one", "two", "one")]
             assert {(each.type, each.flags) for each in found} == {("user", 0)}
             assert [entry_id(each.data, 0) for each in found] == view.entry_ids(rows)
             assert view.lines_at([]) == []
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_a_sessions_columns_neighbours_and_turns_are_what_a_scan_of_all_entries_says(
+        self, store: Store, seed: int
+    ) -> None:
+        random = Random(seed)
+        for _ in range(12):
+            with store.writer() as writer:
+                for _ in range(random.randrange(4)):
+                    name = random.choice("abc")
+                    take(writer, [any_line(random) for _ in range(random.randrange(6))], name=name, id_=name)
+                writer.commit()
+        with store.view() as view:
+            everything = list(view.entry_range(0, 10_000))
+            for number in {each.session_row for each in everything}:
+                own = [each for each in everything if each.session_row == number]
+                check_session(view, number, own)
+            for each in everything:
+                own = [other for other in everything if other.session_row == each.session_row]
+                check_walks(view, each, own, random)
 
     def test_an_entry_is_found_by_any_unique_beginning_of_its_id(self, store: Store) -> None:
         two = Line(b"two parts", 0, Parsed("user", (Entry(Kind.PROMPT, "a"), Entry(Kind.IMAGE))))

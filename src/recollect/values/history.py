@@ -56,8 +56,8 @@ class Command:
 class Fix:
     """An error in one session and what was done after its last appearance there.
 
-    `exact`: it is this error, word for word, and not only one like it. `ended_by` is the command that then
-    worked where it had failed, "" where none is known.
+    `exact`: it is this error, word for word, and not only one like it. `ended_by` is what then worked
+    where it had failed, a command or a tool with its file, "" where none is known.
     """
 
     hit: Hit

@@ -45,6 +45,10 @@ class Flag(enum.IntEnum):
     REPLACED = 128  # a later record took its place, or took it back: kept, neither shown nor found
 
 
+HIDDEN = int(Flag.COPY | Flag.INJECTED | Flag.REPLACED)  # what a reader has no use for, or has already
+UNSAID = int(Flag.META) | HIDDEN  # a prompt that no person said, or not here
+
+
 class Relation(enum.IntEnum):
     """How a session came out of its parent session."""
 
@@ -105,6 +109,11 @@ class Entry:
     tool: str = ""
     call: str = ""
     model: str = ""
+
+    @property
+    def is_said(self) -> bool:
+        """Whether a person said it."""
+        return self.kind == Kind.PROMPT and not self.flags & UNSAID
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class StoredEntry:
     """An entry with the short id it is addressed by and the ids of its record in the log.
 
     `row` is its number among all entries, `session_row` that of its session; -1 outside a store.
-    Numbers grow in the order in which things came, and may have gaps.
+    Numbers grow in the order in which things came and may have gaps; what came together is close together.
     """
 
     id: str

@@ -219,15 +219,13 @@ def test_what_cannot_be_edited_safely_is_refused_untouched(codex: CodexSettings,
     assert os.listdir(_root(codex)) == ["config.toml"]
 
 
-def test_an_entry_of_ours_that_someone_wrote_in_one_line_is_not_taken_out_by_halves(
-    codex: CodexSettings,
-) -> None:
+def test_an_entry_of_ours_that_someone_wrote_in_one_line_is_taken_out_whole(codex: CodexSettings) -> None:
     command, server = _server(codex)["command"], json.dumps(_server(codex)["args"])
     line = f'mcp_servers = {{ recollect = {{ command = "{command}", args = {server} }} }}\n'
-    before = _write(codex, line)
-    with pytest.raises(SettingsRefused):
-        codex.removal(project=False)
-    assert _config(codex) == before
+    _write(codex, f'{line}model = "x"  # mine\n')
+    _apply(codex.removal(project=False))
+    assert _said(codex) == {"mcp_servers": {}, "model": "x"}
+    assert _config(codex).endswith(b'model = "x"  # mine\n')
 
 
 def test_a_file_that_may_not_be_written_is_refused_but_looked_at(codex: CodexSettings) -> None:

@@ -11,13 +11,12 @@ import contextlib
 import difflib
 import os
 import re
-import secrets
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.light.disk import Disk
+from recollect.light.disk import Disk, replace_file
 from recollect.values.errors import SettingsRefused
 from recollect.values.settings import FileChange
 from recollect.values.text import printable
@@ -162,25 +161,12 @@ def _read(target: Path) -> bytes | None:
 
 
 def _replace(
-    disk: Disk, target: Path, data: bytes, *, like: Path, last_look: Callable[[], None] = lambda: None
+    disk: Disk, target: Path, data: bytes, *, like: Path, last_look: Callable[[], None] | None = None
 ) -> None:
     """Put `data` under `target`'s name in one step, with the mode and owner of `like`."""
-    new = target.with_name(f".{target.name}.recollect-{secrets.token_hex(4)}")
-    try:
-        fd = disk.open(new, write=True, new=True)
-        try:
-            disk.write(fd, data, 0)
-            _resemble(new, like)
-            disk.sync(fd)
-        finally:
-            os.close(fd)
-        last_look()
-        disk.rename(new, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            disk.unlink(new)
-        raise
-    _sync_folder(disk, target.parent)
+    replace_file(
+        target, data, disk=disk, lasting=True, prepare=lambda new: _resemble(new, like), confirm=last_look
+    )
 
 
 def _sync_folder(disk: Disk, folder: Path) -> None:
@@ -189,7 +175,7 @@ def _sync_folder(disk: Disk, folder: Path) -> None:
         disk.sync_folder(folder)
 
 
-def _resemble(new: Path, like: Path) -> None:
+def _resemble(new: str, like: Path) -> None:
     try:
         found = os.stat(like)
     except FileNotFoundError:

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.export.read import messages_of
 from recollect.recall.assemble.weigh import tokens_of, told
-from recollect.recall.fence import safe
+from recollect.recall.excerpt import NAME_CHARS, name_of
 from recollect.values.assembly import Assembly, Piece, Window
 from recollect.values.conversation import Block, Conversation, Message, said
 from recollect.values.errors import NotFound, UsageError
-from recollect.values.text import ellipsis, moment, one_line
+from recollect.values.text import moment, one_line
 
 if TYPE_CHECKING:
     from recollect.store.contract import View
     from recollect.values.stored import Session
 
 ID_CHARS = 8
-NAME_CHARS = 60
 IMAGE_LEFT_OUT = "[image left out]"
 
 
@@ -75,14 +74,10 @@ def _composed(view: View, assembly: Assembly) -> Conversation:
 def separator(session: Session, time_ms: int) -> str:
     """The line over what is from one session. A title is a stranger's text: it stays on its line."""
     facts = session.facts
-    named = ("project " + _name(facts.project) if facts.project else "", moment(time_ms, "%Y-%m-%d"))
-    place = ", ".join(filter(None, (f"[from session {_name(facts.id)[:ID_CHARS]}", *named)))
-    title = _name(facts.title or facts.slug)
+    named = ("project " + name_of(facts.project) if facts.project else "", moment(time_ms, "%Y-%m-%d"))
+    place = ", ".join(filter(None, (f"[from session {name_of(facts.id)[:ID_CHARS]}", *named)))
+    title = name_of(facts.title or facts.slug)
     return f"{place}: {title}]" if title else f"{place}]"
-
-
-def _name(text: str) -> str:
-    return ellipsis(safe(one_line(text, NAME_CHARS * 4)), NAME_CHARS)[:NAME_CHARS]
 
 
 def _run(view: View, run: Sequence[Piece], left_out: Counter[str]) -> Iterator[Message]:

@@ -16,12 +16,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recollect.insight.turns import Key, Turns
+from recollect.insight.turns import UNSPOKEN, Key, Turns
 from recollect.recall.assemble.files import file_key, is_change, is_read
 from recollect.recall.assemble.fixes import fixes, pairs_of, size_of
 from recollect.recall.assemble.gather import Hit
 from recollect.recall.excerpt import has_text
-from recollect.values.records import Entry, Flag, Kind
+from recollect.values.records import Entry, Kind
 
 if TYPE_CHECKING:
     from recollect.search.run import Search
@@ -91,7 +91,7 @@ class Expanded:
 
 def expand(search: Search, hits: Sequence[Hit], budget_tokens: int) -> Expanded:
     """The exchanges that hits stand in, as many as a budget could use."""
-    turns = Turns(search.view)
+    turns = Turns(search.view, silent=UNSPOKEN)
     found = _grouped(turns, hits)
     _measure(found.values())
     count = min(max(budget_tokens // EXCHANGE_TOKENS, EXCHANGES_MIN), EXCHANGES_MAX)
@@ -116,7 +116,7 @@ def _grouped(turns: Turns, hits: Sequence[Hit]) -> dict[Key, Exchange]:
     """Hits by the turn they are part of; each hit beyond the best adds a little."""
     found: dict[Key, Exchange] = {}
     for hit in hits:
-        key = turns.of(hit.row)
+        key = turns.of(hit.stored)
         found.setdefault(key, Exchange(key, [])).hits.append(hit)
     for exchange in found.values():
         exchange.scores = _together(exchange.hits)
@@ -147,11 +147,11 @@ def _read(search: Search, turns: Turns, exchanges: dict[Key, Exchange]) -> dict[
     """The entries of turns that matter, and how the turns beside them begin and end."""
     wanted: set[int] = set()
     for key, exchange in exchanges.items():
-        rows = turns.rows(key)
-        wanted |= turns.with_halves(_mattering(rows, {hit.row for hit in exchange.hits}), rows)
-        for step in (*range(-BESIDE_TURNS, 0), *range(1, BESIDE_TURNS + 1)):
-            beside = turns.rows((key[0], key[1] + step))
-            wanted |= turns.with_halves(_mattering(beside, set()), beside)
+        session, turn = key
+        hits = {hit.row for hit in exchange.hits}
+        for each in range(turn - BESIDE_TURNS, turn + BESIDE_TURNS + 1):
+            mattering = _mattering(turns.rows((session, each)), hits if each == turn else set())
+            wanted |= turns[session].with_halves(mattering, each)
     # A result without text still answers its call.
     entries = search.view.entries_at(sorted(wanted))
     return {each.row: each for each in entries if has_text(each) or each.entry.kind == Kind.RESULT}
@@ -189,16 +189,13 @@ def _answers(
     """Whether a turn begins with a reply to what the one before it ended with."""
     before, after = turns.rows(earlier), turns.rows(later)
     prompt = stored.get(after[0]) if after else None
-    if prompt is None or not turns.said(prompt.row) or len(prompt.entry.text) > REPLY_CHARS:
+    if prompt is None or not prompt.entry.is_said or len(prompt.entry.text) > REPLY_CHARS:
         return False
     if reply.match(prompt.entry.text):
         return True
-    said = next((stored[row].entry.text for row in reversed(before) if _speaks(turns, stored, row)), "")
+    entries = (stored[row].entry for row in reversed(before) if row in stored)
+    said = next((entry.text for entry in entries if entry.kind == Kind.ANSWER), "")
     return bool(_OFFER.search(said))
-
-
-def _speaks(turns: Turns, stored: dict[int, StoredEntry], row: int) -> bool:
-    return row in stored and turns.is_answer(row)
 
 
 # -- what an exchange is made of -----------------------------------------------------------------
@@ -220,7 +217,7 @@ def _fill(exchange: Exchange, entries: list[StoredEntry], room: int) -> None:
 
 
 def _asks(entry: Entry) -> bool:
-    return entry.kind == Kind.SUMMARY or (entry.kind == Kind.PROMPT and not entry.flags & Flag.META)
+    return entry.kind == Kind.SUMMARY or entry.is_said
 
 
 def _extras(

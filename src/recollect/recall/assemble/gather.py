@@ -20,27 +20,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from recollect.insight.surroundings import HIDDEN
+from recollect.insight.turns import UNSPOKEN
 from recollect.recall.assemble.files import is_read, same_file
 from recollect.recall.excerpt import has_text
+from recollect.recall.fitting import relevant_hits
 from recollect.search.query import AnyOf, Between, Is, Node, Phrase
 from recollect.search.run import Request
 from recollect.search.text.fields import files_of, path_term
 from recollect.values.assembly import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
-from recollect.values.records import Flag, Kind
+from recollect.values.records import HIDDEN, Flag, Kind
 
 if TYPE_CHECKING:
     from recollect.search.run import Search
-    from recollect.values.hits import Fresh, Results
-    from recollect.values.hits import Hit as SearchHit
+    from recollect.values.hits import Fresh
     from recollect.values.stored import StoredEntry
 
 LIMIT_MIN, LIMIT_MAX = 24, 40  # hits of one search
 LIMIT_TOKENS = 600  # of the budget, for each hit of a search
 AGREE = 0.04  # for each other search that found it
-SCORE_MIN = 0.2  # below it, hits mostly have nothing to do with what was asked
 SCORE_MAX = 1.0  # a name alone is its own quotation, which search doubles
-HITS_KEPT = 3  # of each search, however low they score
 THREADS = 3
 NEAR = 3
 FILE_SCORE = 0.5  # of the newest call that names a file; older ones have less
@@ -197,7 +195,7 @@ class _Gathering:
         self._fresh = results.fresh
         self._notes += results.notes if name == "both" else ()
         weight = _WEIGHTS.get(name, 1.0)
-        scored = [(hit.stored, min(hit.score, SCORE_MAX) * weight) for hit in _fitting(results)]
+        scored = [(hit.stored, min(hit.score, SCORE_MAX) * weight) for hit in relevant_hits(results)]
         self._add(name, told or text, facet, scored)
 
     def _add(self, name: str, asked: str, facet: int, scored: Iterable[tuple[StoredEntry, float]]) -> None:
@@ -246,14 +244,9 @@ class _Gathering:
         return factor
 
 
-def _fitting(results: Results) -> list[SearchHit]:
-    return [hit for n, hit in enumerate(results.hits) if n < HITS_KEPT or hit.score >= SCORE_MIN]
-
-
 def _tells(stored: StoredEntry) -> bool:
     """Whether an entry is something that was said or done."""
-    silent = (Kind.EVENT, Kind.CONTEXT, Kind.IMAGE, Kind.UNKNOWN)
-    return stored.entry.kind not in silent and not stored.entry.flags & HIDDEN and has_text(stored)
+    return stored.entry.kind not in UNSPOKEN and not stored.entry.flags & HIDDEN and has_text(stored)
 
 
 def _ages(hits: Iterable[Hit]) -> dict[int, float]:

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from recollect.search.query import QUERY_CHARS_MAX, Is
+from recollect.search.stop_words import ASIDES
 from recollect.search.text.fields import path_term, whole_query
-from recollect.search.text.match import STOP_WORDS
 from recollect.search.time_words import window
 from recollect.values.assembly import FILE, NAME, PHRASE, TOPIC, Ask, Facet, Plan
 from recollect.values.errors import UsageError
@@ -36,9 +36,6 @@ _WORD = re.compile(r"\w[\w'-]*")
 _HUMPED = re.compile(r"\b(?:[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z][A-Z0-9]{2,}\w*)\b")
 _LATEST = re.compile(
     r"\b(?:now|current|currently|latest|today|these days|in place|in force|at present)\b", re.IGNORECASE
-)
-_SILENT = frozenset(STOP_WORDS.split()) | frozenset(
-    ["also", "current", "currently", "everything", "latest", "now", "please", "something", "thing", "things"]
 )
 
 
@@ -61,7 +58,7 @@ def plan(search: Search, description: str, now: datetime.datetime) -> Plan:
 
 def telling(text: str) -> list[str]:
     """The words of a text that say what it is about."""
-    return [word for word in _WORD.findall(text) if word.lower() not in _SILENT]
+    return [word for word in _WORD.findall(text) if word.lower() not in ASIDES]
 
 
 def _projects(search: Search, said: str) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class _Weighed:
         rows = {row for each in expanded.exchanges for row in _rows_of(each)}
         entries = {row: expanded.stored[row].entry for row in sorted(rows)}
         self._windows = {row: window for row, entry in entries.items() if (window := scale.window(entry))}
-        times = {key: expanded.turns.time_ms(key) for key in self._by_key}
+        times = {(session, turn): expanded.turns[session].time_ms(turn) for session, turn in self._by_key}
         self.costs = Costs(
             rows={row: scale.tokens(entry, self._windows.get(row)) for row, entry in entries.items()},
             separators=self._separators(times),

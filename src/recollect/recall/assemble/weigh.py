@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from recollect.recall.excerpt import window_around
+from recollect.recall.fitting import fit
 from recollect.search.snippet import Highlighter
 from recollect.values.assembly import Window
 from recollect.values.conversation import Block, Conversation
@@ -94,13 +95,12 @@ def told(text: str, window: Window | None) -> str:
 
 def _fitted(entry: Entry, most: int, highlighter: Highlighter) -> Window:
     """A window of at most so many tokens, its marks included."""
-    chars = most * 7 // 2 - MARK_CHARS
-    while True:
-        window = _window(entry, chars, highlighter)
-        spent = tokens(told(entry.text, window))
-        if spent <= most or chars <= 1:
-            return window
-        chars = max(min(chars * most // spent, chars - 1), 1)
+    return fit(
+        lambda chars: _window(entry, chars, highlighter),
+        most * 7 // 2 - MARK_CHARS,
+        most,
+        lambda window: tokens(told(entry.text, window)),
+    )
 
 
 def _window(entry: Entry, chars: int, highlighter: Highlighter) -> Window:

@@ -1,13 +1,13 @@
 """Text to vectors: an embedder by its name, and nothing imported before one is asked for.
 
     static        the table inside the wheel: the default, numpy alone
-    minilm        all-MiniLM-L6-v2 in int8, once `minilm.build` has made it
+    minilm        all-MiniLM-L6-v2, once `minilm.build` has put it in its place
     openai        an endpoint that speaks OpenAI's `/embeddings`: the only one that sends text anywhere
-    folder:PATH   a model2vec or sentence-transformers folder on this machine
+    folder:PATH   a model2vec, sentence-transformers or ONNX folder on this machine
     any other     what an installed package offers in the entry point group `recollect.embedders`
 
 An entry point is a callable that takes the embedder's own settings (a mapping, as the config file has them)
-and gives an `Embedder`; `base` says what that is.
+and gives an `Embedder`; `contract` says what that is, and `recollect.testing.embedders` tests it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A model that lies in a folder on this machine: model2vec's, or sentence-transformers'.
+"""A model that lies in a folder on this machine: model2vec's, sentence-transformers', or any ONNX export.
 
-What a folder is, its `modules.json` says. A transformer's ONNX file is used where there is one, because that
-needs 80 MB of libraries and not 5 GB. Nothing is ever fetched: a folder that is not complete is an error.
+What a folder is, its `modules.json` says; without one, an ONNX file beside a tokenizer is a transformer, as
+optimum lays it out. An ONNX file is used where there is one, because that needs 80 MB of libraries and not
+5 GB. Nothing is ever fetched: a folder that is not complete is an error.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from recollect.search.embed.contract import Embedder, Idf, Vectors, library, uni
 from recollect.search.embed.transformer import Reading, TransformerEmbedder
 from recollect.values.errors import UsageError
 
-ONNX = ("onnx/model.onnx", "model.onnx")
-OURS = {"Transformer", "Pooling", "Normalize"}  # the modules that `TransformerEmbedder` stands for
+ONNX = ("onnx/model.onnx", "model.onnx", "onnx/model*.onnx", "model*.onnx")  # the first that is there
+TOKENIZER = "tokenizer.json"
+IN_ONNX = {"Transformer", "Pooling", "Normalize"}  # the modules that `TransformerEmbedder` stands for
 HASHED = {".bin", ".json", ".model", ".safetensors", ".txt"}  # whatever in a folder can change its vectors
 TEXT_CHARS_MAX = 100_000  # what follows in a text is not read by a static table
 
@@ -31,15 +33,24 @@ def load(folder: Path) -> Embedder:
     try:
         modules = _modules(folder)
         reading = _reading(folder, modules)
+        is_table = (
+            "StaticEmbedding" in modules or _json(folder / "config.json", {}).get("model_type") == "model2vec"
+        )
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise UsageError(f"{folder}: its JSON files are not as sentence-transformers writes them") from error
-    if not modules or "StaticEmbedding" in modules:
+    model = onnx_file(folder)
+    if is_table or not (modules or model):
         return Model2VecEmbedder(folder)
-    model = next((folder / name for name in ONNX if (folder / name).exists()), None)
-    tokenizer = folder / "tokenizer.json"
-    if model and tokenizer.exists() and set(modules) <= OURS and reading.pooling in ("mean", "cls"):
-        return TransformerEmbedder(_name(folder), model, tokenizer, reading)
+    if model and set(modules) <= IN_ONNX and reading.pooling in ("mean", "cls"):
+        return TransformerEmbedder(_name(folder), model, folder / TOKENIZER, reading)
     return SentenceEmbedder(folder, reading)
+
+
+def onnx_file(folder: Path) -> Path | None:
+    """The model in a folder, where sentence-transformers or optimum put it; None without its tokenizer."""
+    if not (folder / TOKENIZER).exists():
+        return None
+    return next((path for pattern in ONNX for path in sorted(folder.glob(pattern))), None)
 
 
 class Model2VecEmbedder:
@@ -51,8 +62,8 @@ class Model2VecEmbedder:
             self._model = static_model.from_pretrained(folder)
         except Exception as error:  # model2vec, tokenizers and safetensors share no class
             raise UsageError(
-                f"{folder}: neither a model2vec nor a sentence-transformers folder",
-                hint="it should hold model.safetensors, tokenizer.json and config.json, or modules.json",
+                f"{folder}: neither a model2vec nor a sentence-transformers folder, nor an ONNX export",
+                hint="it should hold model.safetensors or model.onnx, with tokenizer.json, or modules.json",
             ) from error
         self.name, self.revision = _name(folder), _revision(folder)
         self.dims = int(self._model.dim)

@@ -20,6 +20,7 @@ import tantivy
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.rank import BM25_MAX
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
+from recollect.search.stop_words import STOP_WORDS
 from recollect.search.text.fields import encodable, path_term
 from recollect.search.text.index import TextIndex
 from recollect.values.errors import UsageError
@@ -37,15 +38,6 @@ WHOLE_WEIGHT = 0.05  # an identifier as written; more would let project names ou
 PHRASE_WEIGHT = 0.5  # two or three words next to each other, in order; for more there is `exact`
 
 # Words that say nothing alone. They are left out of a question that has others.
-STOP_WORDS = """
-a about above after again against all am an and any are as at be because been before being below
-between both but by can could d did do does doing don down during each else few for from further
-had has have having he her here hers him his how i if in into is it its just ll m may me might
-more most must my no nor not now of off on once only or other our ours out over own re s same
-shall she should so some such t than that the their theirs them then there these they this those
-through to too under until up ve very was we were what when where which while who whom why will
-with would you your yours"""
-
 ROLES = {
     "user": (Kind.PROMPT,),
     "assistant": (Kind.ANSWER, Kind.THOUGHT, Kind.CALL),
@@ -199,7 +191,7 @@ class Matcher:
 
     @cached_property
     def _stop_terms(self) -> frozenset[str]:
-        return frozenset(self._index.analyze("body", STOP_WORDS))
+        return frozenset(self._index.analyze("body", " ".join(STOP_WORDS)))
 
     def _prefix(self, text: str) -> Query:
         """Words that begin so, or whose stem this is; of several words the last may go on."""

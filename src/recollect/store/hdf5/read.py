@@ -26,6 +26,7 @@ from recollect.store.hdf5.header import Header
 from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.tables import Stream, Table, opened
 from recollect.store.hdf5.vectors import Vectors, find_vectors
+from recollect.store.walks import neighbours_of, turn_of
 from recollect.values.errors import DerivedDamaged, NotFound
 from recollect.values.ids import line_key, name_key, short_id
 from recollect.values.records import (
@@ -155,8 +156,26 @@ class Hdf5View:
         first = self.table("lines").one("entries", line - 1) if line else 0
         return short_id(self.table("lines").one("key_a", line), row - first)
 
-    def entry_columns(self, *names: str) -> dict[str, Array]:
-        return {name: self.table("entries").read(name) for name in names}
+    def columns_at(self, rows: Sequence[int] | Array, *names: str) -> dict[str, Array]:
+        wanted: Array = np.asarray(rows, np.int64)
+        table = self.table("entries")
+        return {name: wanted if name == "row" else table.at(name, wanted) for name in names}
+
+    def session_columns(self, session: int, *names: str) -> dict[str, Array]:
+        intervals = self.intervals("extents", "sessions", "extent", session)
+        spans = [np.arange(first, first + count) for first, count in sorted(intervals)]
+        shown: Array = np.concatenate(spans) if spans else np.zeros(0, np.int64)
+        # A session shows what it shares with others too; each entry is of the one it was first seen in.
+        own = shown[self.table("entries").at("session", shown) == session]
+        return self.columns_at(own, *names)
+
+    def neighbours(
+        self, row: int, before: int, after: int, *, hidden: int = int(Flag.COPY)
+    ) -> list[StoredEntry]:
+        return neighbours_of(self, row, before, after, hidden)
+
+    def turn_of(self, row: int) -> list[int]:
+        return turn_of(self, row)
 
     def find_entry(self, prefix: str) -> StoredEntry:
         row, part = self._line_of(prefix), int(prefix.partition(".")[2] or 0)

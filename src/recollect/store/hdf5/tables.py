@@ -87,6 +87,17 @@ class Table:
         inside = row % self._chunk_rows
         return int(self._decode(column, row - inside)[inside])
 
+    def at(self, column: str, rows: Array) -> Array:
+        """Scattered rows of a column, in the order asked for."""
+        if len(rows) and not 0 <= rows.min() <= rows.max() < self.rows:
+            raise Damaged(f"table {self._group.name} has no rows {rows.min()} to {rows.max()}")
+        values: Array = np.empty(len(rows), self._columns[column])
+        chunks = rows // self._chunk_rows
+        for chunk in np.unique(chunks).tolist():
+            inside, start = chunks == chunk, chunk * self._chunk_rows
+            values[inside] = self._decode(column, start)[rows[inside] - start]
+        return values
+
     def append(self, values: Mapping[str, Array | list[int]]) -> int:
         """Add rows; every column is given, all of one length. Returns the first new row."""
         first = self.rows

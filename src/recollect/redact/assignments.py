@@ -11,27 +11,27 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from recollect.redact.shapes import Span
-from recollect.redact.values import VALUE_CHARS, is_filler, is_password, is_random
+from recollect.redact.plausible import VALUE_CHARS, is_filler, is_password, is_random
+from recollect.redact.tokens import Span
 
 ANCHORS = ("passw", "passphrase", "pwd", "secret", "token", "key", "credential")
 
 
-def by_name(text: str, lowered: str) -> Iterator[Span]:
+def assigned_spans(text: str, lowered: str) -> Iterator[Span]:
     """Every value that is given to a secret's name; `lowered` is the text in small letters."""
     for anchor in ANCHORS:
         at = lowered.find(anchor)
         while at >= 0:
-            span = _given(text, at)
+            span = _value_span(text, at)
             if span:
                 yield span
             at = lowered.find(anchor, span[1] if span else at + len(anchor))
 
 
-def kind_of(name: str, value: str) -> str:
+def field_kind(name: str, value: str) -> str:
     """The kind of secret that a field of that name holds, "" for none."""
     stem, word = _split(name[-STEM_CHARS:])
-    return _kind(stem, word) if word and _believed(stem, word, value[:VALUE_CHARS], "quoted") else ""
+    return _kind(stem, word) if word and _is_believed(stem, word, value[:VALUE_CHARS], "quoted") else ""
 
 
 # -- names ----------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ _KINDS = (
 )
 
 
-def _believed(stem: str, word: str, value: str, form: str) -> bool:
+def _is_believed(stem: str, word: str, value: str, form: str) -> bool:
     """Whether this is a secret's name, and its value can be one: quoted, in code, in a shell, or in prose."""
     start = word[:3].lower()
     if (start == "key" and not _KEYS.search(stem)) or (start == "tok" and _NOT_TOKENS.search(stem)):
@@ -126,7 +126,7 @@ _QUOTED_CHARS = 4096
 _INNER_QUOTES = 16
 
 
-def _given(text: str, at: int) -> Span | None:
+def _value_span(text: str, at: int) -> Span | None:
     word = _WORD.match(text, at)
     given = _GIVEN.match(text, word.end()) if word else None
     if word is None or given is None:
@@ -136,9 +136,9 @@ def _given(text: str, at: int) -> Span | None:
     opening = _OPEN.match(text, given.end())
     if before.endswith(":" + stem) or _is_idle(given, stem, opening is not None):  # no part of an ARN
         return None
-    span = _quoted(text, opening) if opening else _bare(text, given.end())
+    span = _quoted_span(text, opening) if opening else _bare_span(text, given.end())
     form = _form(given[0], word[0], opening is not None)
-    if span is None or not _believed(stem, word[0], text[span[0] : span[1]][:VALUE_CHARS], form):
+    if span is None or not _is_believed(stem, word[0], text[span[0] : span[1]][:VALUE_CHARS], form):
         return None
     end = span[1] if opening else _BARE_TAIL.match(text, span[1]).end()  # type: ignore[union-attr]
     return span[0], end, _kind(stem, word[0])
@@ -154,12 +154,12 @@ def _is_idle(given: re.Match[str], stem: str, quoted: bool) -> bool:
     return bool((given["call"] and not quoted) or (given["blank"] and not stem.startswith("-")))
 
 
-def _bare(text: str, at: int) -> tuple[int, int] | None:
+def _bare_span(text: str, at: int) -> tuple[int, int] | None:
     match = _BARE.match(text, at)
     return match.span() if match else None
 
 
-def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
+def _quoted_span(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
     at, quote = opening.end(), opening["quote"] or opening["entity"]
     limit = at + _QUOTED_CHARS
     slashes = len(opening["slashes"] or "")
@@ -172,4 +172,4 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
         if run < slashes or (run - slashes) % (2 * slashes + 2) == 0:
             return at, end - min(run, slashes)
         end = text.find(quote, end + 1, limit)
-    return _bare(text, at)
+    return _bare_span(text, at)

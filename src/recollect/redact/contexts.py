@@ -1,6 +1,6 @@
 """Secrets that are known by where they stand: URLs, headers, cookies, key blocks, command lines.
 
-What holds for `shapes` holds here: bounded before a yes, whole after it. A private key ends with its END
+What holds for `tokens` holds here: bounded before a yes, whole after it. A private key ends with its END
 line or, where a log cut it off, with its last line of base64; line numbers, quotes and `\\n` are part of it.
 """
 
@@ -8,23 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from recollect.redact.shapes import Rule, Span, found
-from recollect.redact.values import VALUE_CHARS, decoded, is_filler, is_password, is_random
+from recollect.redact.plausible import VALUE_CHARS, decoded, is_filler, is_password, is_random
+from recollect.redact.tokens import Span, spans_at
 
 
-def by_place(text: str, lowered: str) -> Iterator[Span]:
+def context_spans(text: str, lowered: str) -> Iterator[Span]:
     """Every secret that stands where secrets stand; `lowered` is the text in small letters."""
     for rule in RULES:
         for anchor in rule.anchors:
             if anchor in lowered:
-                yield from found(rule, anchor, text, lowered)
+                yield from spans_at(rule, anchor, text, lowered)
     if "cookie" in lowered:
-        yield from _cookies(text, lowered)
+        yield from _cookie_spans(text, lowered)
 
 
-def _rule(kind: str, anchors: str, head: str, tail: str, accepts: Callable[[re.Match[str]], bool]) -> Rule:
-    return Rule(kind, tuple(anchors.split()), re.compile(head, re.IGNORECASE), re.compile(tail), accepts)
+@dataclass(frozen=True, slots=True)
+class ContextRule:
+    """One place: `head` is matched where an anchor begins, in any letter case; `tail` goes on to the end."""
+
+    kind: str
+    anchors: tuple[str, ...]
+    head: re.Pattern[str]
+    tail: re.Pattern[str]
+    accepts: Callable[[re.Match[str]], bool]
+
+
+def _rule(
+    kind: str, anchors: str, head: str, tail: str, accepts: Callable[[re.Match[str]], bool]
+) -> ContextRule:
+    return ContextRule(
+        kind, tuple(anchors.split()), re.compile(head, re.IGNORECASE), re.compile(tail), accepts
+    )
 
 
 # -- what makes a value in its place believable -------------------------------------------------
@@ -180,7 +196,7 @@ _PAIR = re.compile(r"[ \t]{0,4}([^=;,\s\"'\\]{1,100}+)=([^;,\s\"'\\]{0,8000}+);?
 _LOGIN = re.compile(r"sess|auth|token|sid|jwt|login|remember", re.IGNORECASE)
 
 
-def _cookies(text: str, lowered: str) -> Iterator[Span]:
+def _cookie_spans(text: str, lowered: str) -> Iterator[Span]:
     at = lowered.find("cookie")
     while at >= 0:
         head = _COOKIE.match(text, at)

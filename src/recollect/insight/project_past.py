@@ -1,7 +1,7 @@
 """What a project's last conversations were: the part of a store that the catalog is made from.
 
-Reads columns of all entries, but the texts of the last sessions only, and of those less the older they
-are: its price follows what was said lately and not how much there is. Left out is whatever nobody said
+Reads the last sessions only, and of those less the older they are: its price follows what was said
+lately and not how much there is. Left out is whatever nobody said
 here: subagents, copies, what a harness or Recollect itself put in. The surprise: results of tools are
 looked at for whether they failed, and never read.
 """
@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from recollect.agents.saved import is_conversation
 from recollect.insight.threads import threads
-from recollect.store.contract import Array, View
+from recollect.insight.turns import Course, Turns
+from recollect.store.contract import View
 from recollect.values.history import Thread
-from recollect.values.records import Flag, Kind, Relation
+from recollect.values.records import UNSAID, Flag, Kind, Relation
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import moment
 
@@ -47,7 +46,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Recent:
+class ProjectPast:
     """A project in numbers, its last threads, newest first, and the titles of all other sessions."""
 
     project: str
@@ -71,18 +70,17 @@ class Recent:
         return sorted({day for t in times if (day := moment(t, "%Y-%m-%d"))})
 
 
-def recent(view: View, project: str) -> Recent:
+def project_past(view: View, project: str) -> ProjectPast:
     """The recent past of the project of exactly this name; one that nobody knows has no sessions."""
-    everything = view.sessions()
-    talks = [each for each in everything if is_conversation(each.facts.agent)]
+    talks = [each for each in view.sessions() if is_conversation(each.facts.agent)]
     own = [each for each in talks if project and each.facts.project == project]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
     found = [t for t in threads(talks, project) if any(s.facts.project == project for s in t.sessions)]
-    return Recent(
+    return ProjectPast(
         project,
         main,
         len(own) - len(main),
-        tuple(_talks(view, everything, found)) if own else (),
+        tuple(_talks(view, found)) if own else (),
         tuple(each.facts.title for each in talks if each.facts.project != project),
     )
 
@@ -106,8 +104,8 @@ class _Part:
         return [*self.prompts, *self.answers, *self.calls, *self.last]
 
 
-def _talks(view: View, everything: Sequence[Session], found: Sequence[Thread]) -> list[Talk]:
-    rows = {_key(session): row for row, session in enumerate(everything)}
+def _talks(view: View, found: Sequence[Thread]) -> list[Talk]:
+    rows = {_key(session): row for row, session in view.session_rows().items()}
     chosen: list[tuple[Thread, list[int]]] = []
     left = SESSIONS_ASKED
     for thread in found:
@@ -144,48 +142,29 @@ def _talk(thread: Thread, parts: Sequence[_Part], stored: dict[int, StoredEntry]
 
 
 def _parts(view: View, sessions: Sequence[int]) -> dict[int, _Part]:
-    """What to read of each of these sessions, the newest first; those without entries are left out."""
-    columns = view.entry_columns("session", "kind", "flags")
-    fitting = np.isin(columns["session"], np.array(sessions, np.int64)) & (columns["flags"] & _NOT_SAID == 0)
-    rows = np.flatnonzero(fitting)
-    rows = rows[np.argsort(columns["session"][rows], kind="stable")]
-    owners = columns["session"][rows]
-    cuts = np.flatnonzero(owners[1:] != owners[:-1]) + 1
-    places = {row: place for place, row in enumerate(sessions)}
-    return {
-        row: _part(own, columns["kind"][own], columns["flags"][own], places[row])
-        for own in np.split(rows, cuts)
-        if len(own) and (row := int(columns["session"][own[0]])) in places
-    }
+    """What to read of each of these sessions, the newest first."""
+    turns = Turns(view, hidden=UNSAID | Flag.SIDECHAIN, silent=())
+    return {row: _part(turns[row], place) for place, row in enumerate(sessions)}
 
 
-def _part(rows: Array, kinds: Array, flags: Array, place: int) -> _Part:
+def _part(course: Course, place: int) -> _Part:
     """`place`: how many sessions are newer; of old ones less is read."""
-    said = np.flatnonzero((kinds == Kind.PROMPT) | (kinds == Kind.ANSWER))
-    prompt = kinds[said] == Kind.PROMPT
-    final = ~prompt & np.append(prompt, True)[1:]
-    calls = rows[kinds == Kind.CALL]
+    calls, last = course.all(Kind.CALL), course.all(Kind.PROMPT, Kind.ANSWER)[-1:]
     return _Part(
-        rows[said[prompt]][-PROMPTS_READ:].tolist(),
-        rows[said[final]][-ANSWERS_READ:].tolist() if place < SESSIONS_READ else [],
-        calls[-CALLS_READ:].tolist() if place < SESSIONS_WORKED else [],
-        rows[said[-1:]].tolist(),
-        _ending(said, kinds, flags),
+        course.prompts()[-PROMPTS_READ:],
+        course.closing_answers()[-ANSWERS_READ:] if place < SESSIONS_READ else [],
+        calls[-CALLS_READ:] if place < SESSIONS_WORKED else [],
+        last,
+        _ending(course, last[0]) if last else "",
         place < SESSIONS_WORKED and len(calls) <= CALLS_READ,
     )
 
 
-def _ending(said: Array, kinds: Array, flags: Array) -> str:
-    """How a session ended; "" where an answer is the last thing in it."""
-    if not len(said):
-        return ""
-    last = int(said[-1])
-    after = kinds[last + 1 :]
-    if flags[last] & Flag.ERROR or (len(after) and np.any(flags[last + 1 :][-2:] & Flag.ERROR)):
+def _ending(course: Course, last: int) -> str:
+    """How a session ended, from the last thing said in it on; "" where that is an answer."""
+    after = course.rows_after(last)
+    if any(course.has_failed(row) for row in (last, *after[-2:])):
         return FAILED
-    if np.any(after == Kind.CALL):
+    if course.only(after, Kind.CALL):
         return STOPPED
-    return UNANSWERED if kinds[last] == Kind.PROMPT else ""
-
-
-_NOT_SAID = int(Flag.SIDECHAIN | Flag.META | Flag.COPY | Flag.INJECTED | Flag.REPLACED)
+    return UNANSWERED if course.only([last], Kind.PROMPT) else ""

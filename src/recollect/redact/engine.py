@@ -1,0 +1,260 @@
+"""Masking in rounds: secrets found, cut out, and what was found masked wherever else it stands.
+
+Found by their own form (`tokens`), by where they stand (`contexts`) and by the name that they are given
+(`assignments`), also inside base64 and percent-encoding. Twice is as once, and takes time in proportion to
+the text. No promise that every secret is found. What carries a signature must not come here: a signed block
+is kept or left out, never changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, unquote
+
+from recollect.redact.assignments import assigned_spans, field_kind
+from recollect.redact.contexts import context_spans
+from recollect.redact.plausible import decoded
+from recollect.redact.tokens import Span, token_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets, and how many of each kind were masked."""
+
+    text: str
+    found: Counter[str] = field(default_factory=Counter)
+
+
+def redact(text: str) -> Redacted:
+    """The text with every secret in it masked."""
+    if not has_secret(text):
+        return Redacted(text)
+    texts, found = _settle([text])
+    return Redacted(texts[0], found)
+
+
+def has_secret(text: str) -> bool:
+    """Whether `redact` would change the text."""
+    return any(map(_spans, _pieces(text)[::2]))
+
+
+def redact_object(value: Any) -> tuple[Any, Counter[str]]:
+    """Decoded JSON with every secret in its strings and keys masked, and nothing else changed."""
+    holder, leaves, tables = [value], [], []
+    todo: list[tuple[Any, Any]] = [(holder, 0)]
+    while todo:
+        place, key = todo.pop()
+        item = place[key]
+        if isinstance(item, str):
+            leaves.append((place, key))
+        elif isinstance(item, dict):
+            place[key] = dict(item)
+            tables.append(place[key])
+            todo.extend((place[key], each) for each in item)
+        elif isinstance(item, list):
+            place[key] = list(item)
+            todo.extend((place[key], each) for each in range(len(item)))
+    found = _mask_in_place(leaves, tables)
+    return holder[0], found
+
+
+# -- objects ----------------------------------------------------------------------------------
+
+
+def _mask_in_place(leaves: list[tuple[Any, Any]], tables: list[dict[Any, Any]]) -> Counter[str]:
+    keys = list({key: None for table in tables for key in table if _may_hold(key)})
+    kinds = [_field_kind(place, key) for place, key in leaves]
+    texts, found = _settle([place[key] for place, key in leaves] + keys, kinds)
+    for (place, key), text in zip(leaves, texts, strict=False):
+        place[key] = text
+    renamed = {old: new for old, new in zip(keys, texts[len(leaves) :], strict=True) if old != new}
+    for table in tables if renamed else ():
+        _rename(table, renamed)
+    return found
+
+
+def _may_hold(key: Any) -> bool:
+    """Whether a key is more than the name of a field, which nearly all are."""
+    return isinstance(key, str) and (len(key) >= 20 or not key.isidentifier())
+
+
+def _field_kind(place: Any, key: Any) -> str:
+    """What a string is by the name of its field, or by the name beside it: `{"name": ..., "value": ...}`."""
+    if not isinstance(key, str):
+        return ""
+    name = place.get("name") if key == "value" else key
+    return field_kind(name, place[key]) if isinstance(name, str) else ""
+
+
+def _rename(table: dict[Any, Any], renamed: dict[str, str]) -> None:
+    items = list(table.items())
+    table.clear()
+    for key, value in items:
+        new = renamed.get(key, key)
+        while new in table:  # two secrets of a kind as keys stay two entries
+            new += "'"
+        table[new] = value
+
+
+# -- rounds -----------------------------------------------------------------------------------
+
+ROUNDS = 4
+_MASK = re.compile(r"(\[redacted:[a-z0-9-]{1,40}\])")
+
+
+def _settle(texts: Sequence[str], kinds: Sequence[str] = ()) -> tuple[list[str], Counter[str]]:
+    """The texts after as many rounds as it takes: a mask can lay bare what stood glued to the secret.
+
+    `kinds` says which texts are a secret as a whole. A text that does not settle was made not to, and is
+    masked as a whole.
+    """
+    settled, found = list(texts), Counter(filter(None, kinds))
+    known = {text: kind for text, kind in zip(texts, kinds, strict=False) if kind}
+    for at, kind in enumerate(kinds):
+        settled[at] = _mask(kind) if kind else settled[at]
+    stale = list(range(len(settled)))
+    for _ in range(ROUNDS):
+        stale = _round(settled, stale, known, found)
+        if not stale:
+            break
+        known = {}
+    for at in stale:
+        if has_secret(settled[at]):
+            settled[at] = _mask("unsettled")
+            found["unsettled"] += 1
+    return settled, found
+
+
+def _round(texts: list[str], stale: list[int], known: dict[str, str], found: Counter[str]) -> list[int]:
+    """Masks what is found in the stale texts, and the same again in all; which texts that changed."""
+    spans = {at: [_spans(piece) for piece in _pieces(texts[at])[::2]] for at in stale}
+    for at, inside in spans.items():
+        for piece, each in zip(_pieces(texts[at])[::2], inside, strict=True):
+            known |= {piece[start:end]: kind for start, end, kind in each}
+    forms = _forms(known)
+    changed = [at for at, text in enumerate(texts) if any(spans.get(at, ())) or _holds(text, forms)]
+    for at in changed:
+        pieces = _pieces(texts[at])
+        inside = spans.get(at) or [[] for _ in pieces[::2]]
+        pieces[::2] = [
+            _replace_spans(piece, _merge([*each, *_again(piece, forms)]), found)
+            for piece, each in zip(pieces[::2], inside, strict=True)
+        ]
+        texts[at] = "".join(pieces)
+    return changed
+
+
+def _pieces(text: str) -> list[str]:
+    """Text and masks by turns: what stands in a mask is read no more."""
+    return _MASK.split(text) if "[redacted:" in text else [text]
+
+
+def _mask(kind: str) -> str:
+    return f"[redacted:{kind}]"
+
+
+def _replace_spans(text: str, spans: list[Span], found: Counter[str]) -> str:
+    parts, at = [], 0
+    for start, end, kind in spans:
+        parts += [text[at:start], _mask(kind)]
+        found[kind] += 1
+        at = end
+    return "".join(parts) + text[at:]
+
+
+# -- spans ------------------------------------------------------------------------------------
+
+_LEAST_CHARS = 6  # no value that is shorter is believed
+
+
+def _spans(text: str) -> list[Span]:
+    """Where secrets stand, as they are or encoded; in order, none overlapping."""
+    if len(text) < _LEAST_CHARS:
+        return []
+    found = _RUN.findall(text)
+    runs = "\n" + "\n".join(found) if found else ""
+    spans = _plain_spans(text, runs)
+    if runs and _may_be_encoded(runs):
+        spans += _encoded_spans(text)
+    return _merge(spans) if spans else []
+
+
+def _plain_spans(text: str, runs: str) -> list[Span]:
+    spans = list(token_spans(text, runs)) if runs else []
+    if _ONE_WORD.fullmatch(text):  # most strings of a log: ids, kinds, paths
+        return spans
+    lowered = text.lower()
+    if len(lowered) != len(text):  # some letters become two
+        lowered = text.translate(_SMALL)
+    return [*spans, *context_spans(text, lowered), *assigned_spans(text, lowered)]
+
+
+_ONE_WORD = re.compile(r"[A-Za-z0-9_./-]*+")
+_RUN = re.compile(r"[A-Za-z0-9_%+/=.:~-]{20,}+")  # holds every token with a form of its own
+_SMALL = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+
+
+def _merge(spans: list[Span]) -> list[Span]:
+    """Overlapping spans as one, of the kind that was named first: a form is more certain than a name."""
+    merged: list[tuple[int, int, int]] = []
+    for start, end, rank in sorted((start, end, rank) for rank, (start, end, _) in enumerate(spans)):
+        if merged and start < merged[-1][1]:
+            last = merged.pop()
+            start, end, rank = last[0], max(last[1], end), min(last[2], rank)
+        merged.append((start, end, rank))
+    return [(start, end, spans[rank][2]) for start, end, rank in merged]
+
+
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{24,}+={0,2}")
+_PERCENT_RUN = re.compile(r"[A-Za-z0-9_.~%+/-]{8,}+")
+
+
+def _may_be_encoded(runs: str) -> bool:
+    return "%" in runs or any(decoded(each[:24]) for each in _BASE64_RUN.findall(runs))
+
+
+def _encoded_spans(text: str) -> Iterator[Span]:
+    """Runs of base64 and of percent-encoding that hold a secret."""
+    for match in _BASE64_RUN.finditer(text):
+        inner = decoded(match[0])
+        if inner and (spans := _plain_spans(inner, inner)):
+            yield (*match.span(), spans[0][2])
+    for match in _PERCENT_RUN.finditer(text) if "%" in text else ():
+        inner = unquote(match[0]) if "%" in match[0] else ""
+        if inner and (spans := _plain_spans(inner, inner)):
+            yield (*match.span(), spans[0][2])
+
+
+# -- what was found, once more ------------------------------------------------------------------
+
+_KNOWN_CHARS = 8
+_KNOWN_MAX = 64
+
+
+def _forms(known: dict[str, str]) -> list[tuple[str, str]]:
+    """How each secret that was found may be written elsewhere, with its kind; a plain word is left alone."""
+    worth = [(value, known[value]) for value in known if len(value) >= _KNOWN_CHARS and not value.isalpha()]
+    return [(form, kind) for value, kind in worth[:_KNOWN_MAX] for form in sorted(_written(value))]
+
+
+def _written(value: str) -> set[str]:
+    data = value.encode("utf-8", "surrogatepass")
+    plain = {base64.b64encode(data).decode().rstrip("="), base64.urlsafe_b64encode(data).decode().rstrip("=")}
+    return {value, quote(data, safe=""), *plain}
+
+
+def _holds(text: str, forms: list[tuple[str, str]]) -> bool:
+    return any(form in piece for form, _ in forms for piece in _pieces(text)[::2])
+
+
+def _again(text: str, forms: list[tuple[str, str]]) -> Iterator[Span]:
+    for form, kind in forms:
+        at = text.find(form)
+        while at >= 0:
+            yield at, at + len(form), kind
+            at = text.find(form, at + len(form))
