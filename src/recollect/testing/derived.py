@@ -53,7 +53,7 @@ def say(store: Store, *texts: str) -> None:
         Line(text.encode(), 0, Parsed("user", (Entry(Kind.PROMPT, text, tool=text[:1]),))) for text in texts
     ]
     with store.writer() as writer:
-        file, facts = SourceFile("claude", "/logs/derived.jsonl"), SessionFacts("claude", "derived")
+        file, facts = SourceFile("pi", "/logs/derived.jsonl"), SessionFacts("pi", "derived")
         writer.take(file, "harbor", lines, Cursor(offset=1), facts, parser=1)
         writer.commit()
 

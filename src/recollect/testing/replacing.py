@@ -32,15 +32,15 @@ def restated(text: str, uuid: str) -> Line:
 
 
 def take_lines(writer: Writer, lines: Sequence[Line], *, name: str = "a.jsonl", id_: str = "one") -> None:
-    file, facts = SourceFile("claude", f"/logs/{name}"), SessionFacts("claude", id_)
+    file, facts = SourceFile("pi", f"/logs/{name}"), SessionFacts("pi", id_)
     writer.take(file, "harbor", lines, Cursor(offset=1), facts, parser=1)
 
 
 def save(writer: Writer, lines: Sequence[Line], *, name: str = "a.json", id_: str = "one") -> None:
     """One more version of a document, as the records it consists of."""
-    file = SourceFile("claude", f"/logs/{name}", framing=Framing.DOCUMENT)
+    file = SourceFile("pi", f"/logs/{name}", framing=Framing.DOCUMENT)
     restart = writer.source("harbor", file.path) is not None
-    cursor, facts = Cursor(offset=1, terminated=False), SessionFacts("claude", id_)
+    cursor, facts = Cursor(offset=1, terminated=False), SessionFacts("pi", id_)
     writer.take(file, "harbor", lines, cursor, facts, parser=1, restart=restart)
 
 
