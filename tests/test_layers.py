@@ -149,7 +149,6 @@ def test_values_need_only_the_standard_library() -> None:
             assert others <= sys.stdlib_module_names, name
 
 
-@pytest.mark.xfail(strict=True, reason="the house is being moved into")
 def test_only_faces_and_facade_read_the_environment() -> None:
     """Below, functions take plain arguments."""
     wrong = []

@@ -72,6 +72,7 @@ def project(memory: Memory) -> str:
 # What each verb is asked. It must answer something, and the same on every engine.
 VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "append": lambda memory, _: memory.append(segment(0)),
+    "around": lambda memory, _: memory.around(memory.tail(SESSION, 3)[0], 1, 1),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
     "capture": lambda memory, _: memory.capture() == 0,
@@ -86,18 +87,24 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "edit_thread": lambda memory, _: (
         saved(memory) and memory.edit_thread("mine", "rename", new_name="his").name
     ),
+    "embedding_estimate": lambda memory, _: memory.embedding_estimate(),
+    "export": lambda memory, _: b"".join(memory.export(SESSION, "markdown")),
     "exists": lambda memory, _: Memory.exists(memory.config),
+    "find": lambda memory, _: (memory.find(entry_id(memory))[1], memory.find(SESSION)[0].facts),
     "fix": lambda memory, _: [
         (found.hit.stored, found.steps, found.answer) for found in memory.fix("1 failed")
     ],
     "footprint": lambda memory, _: memory.footprint().bytes > 0,
+    "fresh": lambda memory, _: memory.fresh(),
     "how": lambda memory, _: [(command.text, command.last) for command in memory.how("pytest")],
     "index": lambda memory, _: memory.index(rebuild=True),
     "indexes": lambda memory, _: memory.index() == memory.indexes.fresh(),
     "info": lambda memory, _: (memory.info().entries, memory.info().lines, memory.info().subagents),
     "ingest": lambda memory, _: memory.ingest([DATA]),
     "name": lambda memory, _: memory.name == str(memory.config.store),
+    "odd_lines": lambda memory, _: memory.odd_lines(),
     "open": lambda memory, _: sessions(Memory.open(config=memory.config)),
+    "page": lambda memory, _: memory.page("markdown", *memory.assemble("token expiry clock skew"))[1:],
     "raw": lambda memory, _: b"".join(memory.raw(SESSION)),
     "read": lambda memory, _: memory.read(entry_id(memory)),
     "reassemble": lambda memory, _: saved(memory) and pieces(memory.reassemble("mine")[0]),
@@ -105,6 +112,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "repair": lambda memory, _: (memory.repair().lost_lines, memory.info().entries),
     "reparse": lambda memory, _: memory.reparse(),
     "save_thread": lambda memory, _: len(saved(memory).pieces),
+    "saved_pieces": lambda memory, _: saved(memory) and len(memory.saved_pieces("mine")),
     "saved_thread": lambda memory, _: saved(memory) and memory.saved_thread("mine").pieces,
     "saved_threads": lambda memory, _: saved(memory) and len(memory.saved_threads()),
     "search": lambda memory, _: hits(memory.search("token")),
@@ -113,9 +121,13 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "show": lambda memory, _: list(memory.show(SESSION)),
     "snapshot": lambda memory, folder: copied(memory, folder),
     "sources": lambda memory, _: [(s.file.path, s.session, s.lines, s.cursor) for s in memory.sources()],
+    "standing": lambda memory, _: memory.standing(),
     "tail": lambda memory, _: memory.tail(SESSION, 3),
     "threads": lambda memory, _: [(each.id, each.title, each.entries) for each in memory.threads()],
+    "types": lambda memory, _: memory.types(),
     "usage": lambda memory, _: memory.usage("model").rows,
+    "usage_lines": lambda memory, _: memory.usage_lines(),
+    "vector_models": lambda memory, _: memory.index() and memory.vector_models(),
     "view": lambda memory, _: viewed(memory),
     "waiting": lambda memory, _: appended(memory).waiting(),
 }

@@ -123,7 +123,7 @@ def test_writers_and_readers_do_not_disturb_each_other(memory: Memory, tmp_path:
 
 
 def test_what_hooks_appended_is_found_by_every_thread(memory: Memory) -> None:
-    late = talk(memory.path.parent / "late", 40, ["where the lighthouse keeper went"])
+    late = talk(Path(memory.name).parent / "late", 40, ["where the lighthouse keeper went"])
     file = SourceFile("claude", str(late), session=late.stem)
     memory.append(Segment(file, "here", 0, late.read_bytes()))
     with ThreadPoolExecutor(THREADS) as pool:
@@ -258,7 +258,7 @@ memory.close()
 print(rest)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program, str(memory.path), str(memory.config.cache)],
+        [sys.executable, "-c", program, memory.name, str(memory.config.cache)],
         capture_output=True,
         text=True,
         check=False,

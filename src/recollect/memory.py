@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
 from recollect.store.registry import has_store, location, open_store
+from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
 from recollect.values.errors import (
     NotFound,
     RecollectError,
@@ -325,7 +326,7 @@ class Memory:
         terms: Iterable[str],
         question: str = "",
         *,
-        budget_tokens: int = 8_000,
+        budget_tokens: int = RECALL_TOKENS,
         project: str = "",
         strict_project: str = "",
     ) -> Recall:
@@ -353,7 +354,7 @@ class Memory:
         before: int = 3,
         after: int = 3,
         whole: bool = False,
-        budget_tokens: int = 4_000,
+        budget_tokens: int = READ_TOKENS,
         offset: int = 0,
     ) -> Reading:
         """An entry and what was said around it, or all of its text, page by page."""
@@ -366,7 +367,9 @@ class Memory:
 
     # -- working memory --------------------------------------------------------------------
 
-    def assemble(self, description: str, *, budget_tokens: int = 60_000) -> tuple[Assembly, Conversation]:
+    def assemble(
+        self, description: str, *, budget_tokens: int = ASSEMBLE_TOKENS
+    ) -> tuple[Assembly, Conversation]:
         """The parts of all conversations that a description is about, within a budget, and as one.
 
         The conversation is empty where nothing fits.
@@ -490,7 +493,7 @@ class Memory:
 
         return threads(self.sessions(), project)
 
-    def catalog(self, project: str = "", *, budget_tokens: int = 600) -> Catalog:
+    def catalog(self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS) -> Catalog:
         """What a new conversation in a project is told, by default in that of the current folder.
 
         Any part of a project's name will do that no other name has.

@@ -32,9 +32,10 @@ from recollect.cli.screen import Screen
 from recollect.cli.watch_round import Stop, nothing_told
 from recollect.config import Config
 from recollect.intake import watch
-from recollect.intake.watch import Batch, alone, follow
+from recollect.intake.watch import alone, follow
 from recollect.memory import Memory
 from recollect.values.records import Segment, SourceFile
+from recollect.values.reports import Batch
 
 SESSION = "3f2a9c01-0000-4000-8000-00000000000{}"
 LIMIT_SECONDS = 600.0  # a guard against waiting for ever, no mark of speed
@@ -178,7 +179,7 @@ class TestFollow:
 
     @HOW
     def test_a_burst_is_a_sweep(self, folder: Path, poll: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(watch, "BURST_MAX", 5)
+        monkeypatch.setattr(Batch, "BURST_MAX", 5)
         monkeypatch.setattr(watch, "_STEP_MS", 200)  # time enough for all of them to be in one batch
         following = Following(folder, poll=poll)
         for number in range(20):
@@ -490,7 +491,7 @@ class TestWatcher:
         assert "\x1b" not in told
 
     def test_what_waits_in_trouble_is_bounded(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(face, "BURST_MAX", 3)
+        monkeypatch.setattr(Batch, "BURST_MAX", 3)
         logs = [bench.log(number) for number in range(5)]
         bench.answers = [{"error": error("StoreBusy", "busy")}] * 5
         bench.run(*(Batch((log,)) for log in logs), Batch())

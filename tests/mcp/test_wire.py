@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import JSONRPCError, JSONRPCRequest
 
-from recollect.mcp.answers import _fitting
 from recollect.mcp.arguments import checked
 from recollect.mcp.stdio import understood
 from recollect.mcp.tools import TOOLS, Tool
 from recollect.mcp.wire import Oversized, lines
+from recollect.present.fenced import fenced_blocks
 from recollect.values.errors import UsageError
 from recollect.values.text import tokens
 
@@ -134,8 +134,8 @@ def test_what_fits_a_budget_is_as_much_as_can_be(blocks: list[str], budget: int,
         shown_at.append(shown)
         return [f"{shown} shown", *["note"] * notes]
 
-    text = _fitting(blocks, foot, budget, kind="search")
+    text = fenced_blocks(blocks, foot, budget, kind="search")
     shown = shown_at[-1]
     assert tokens(text) <= budget
     if shown < len(blocks):
-        assert tokens(_fitting(blocks[: shown + 1], foot, 1 << 30, kind="search")) > budget
+        assert tokens(fenced_blocks(blocks[: shown + 1], foot, 1 << 30, kind="search")) > budget

@@ -12,6 +12,7 @@ from recollect.cli.words import add_command, budget_option, delivery_options
 from recollect.memory import check_target, write_target
 from recollect.present.agents import Names, enumeration, names
 from recollect.present.assembly import assembly_object, delivered_object
+from recollect.values.budgets import ASSEMBLE_TOKENS
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.text import many, moment, one_line, size
 from recollect.values.vocabulary import PAGES
@@ -39,7 +40,7 @@ def add_words(commands: Any) -> None:
         ),
     )
     command.add_argument("description", nargs="*", metavar="DESCRIPTION", help="what the next work is about")
-    budget_option(command, 60_000)
+    budget_option(command, ASSEMBLE_TOKENS)
     command.add_argument("--save", metavar="NAME", help="keep it in the store under this name")
     command.add_argument("--saved", metavar="NAME", help="take one that was kept instead of a description")
     command.add_argument(

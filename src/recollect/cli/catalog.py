@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.words import add_command, budget_option
-from recollect.hooks.state import CATALOG_TOKENS, write_catalog
+from recollect.hooks.state import write_catalog
+from recollect.values.budgets import CATALOG_TOKENS
 from recollect.values.text import one_line
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
 from recollect.memory import carry_out, plugin_folder
 from recollect.present.agents import names
-from recollect.setup.agents import agents, chosen
 from recollect.values.errors import RecollectError
 from recollect.values.settings import FileChange, Installed, Settings
 from recollect.values.text import one_line
@@ -64,6 +63,8 @@ def hook(args: argparse.Namespace, screen: Screen) -> int:
 
 def chosen_agents(args: argparse.Namespace, config: Config) -> list[Settings]:
     """The agents a command names, or those on this machine."""
+    from recollect.setup.agents import agents, chosen
+
     known = agents(config, home=Path.home(), environ=os.environ, folder=Path.cwd())
     return chosen(known, args.agent or ())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -96,6 +95,8 @@ def _opened(args: argparse.Namespace) -> Iterator[Memory]:
     """The store; for a dry run where there is none yet, one that leaves no trace."""
     config = load_config(args.store)
     if args.dry_run and not Memory.exists(config):
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
             nowhere = replace(config, store=Path(folder) / "memory.h5")
             with Memory.open(config=nowhere) as memory:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.open_memory import open_memory
 from recollect.cli.words import add_command, budget_option
 from recollect.present.hits import behind_note, fresh_object
+from recollect.values.budgets import RECALL_TOKENS
 from recollect.values.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def add_words(commands: Any) -> None:
     command.add_argument(
         "--term", action="append", default=[], metavar="T", help="a word that matters; may be repeated"
     )
-    budget_option(command, 8_000)
+    budget_option(command, RECALL_TOKENS)
     command.add_argument("--project", default="", metavar="P", help="prefer projects whose name contains P")
     command.add_argument("--strict", action="store_true", help="look at nothing but that project")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.ingest import ingest
@@ -35,6 +34,8 @@ def start(args: argparse.Namespace, screen: Screen) -> int:
     # In a store of its own: a person's memory holds nothing that did not happen.
     args.store = args.store or "sample.h5"
     screen.note(f"no agent logs on this machine yet; here is a sample of two conversations, in {args.store}")
+    from importlib import resources
+
     with resources.as_file(resources.files("recollect") / "sample") as sample:
         args.paths = [str(sample)]
         code = ingest(args, screen)

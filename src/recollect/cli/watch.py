@@ -24,11 +24,11 @@ from recollect.config import Config, load_config
 from recollect.light.journal import journal_path
 from recollect.memory import are_logs, follow_logs, log_folders, only_watcher
 from recollect.values.errors import UsageError
-from recollect.values.reports import BURST_MAX, Batch
 from recollect.values.text import many, one_line
 
 if TYPE_CHECKING:
     from recollect.cli.screen import Screen
+    from recollect.values.reports import Batch
 
 
 def add_words(commands: Any) -> None:
@@ -129,7 +129,7 @@ class Watcher:
 
     def _add(self, batch: Batch) -> None:
         self._paths.update(dict.fromkeys(filter(are_logs, batch.paths)))
-        self._everything |= batch.everything or len(self._paths) > BURST_MAX
+        self._everything |= batch.everything or len(self._paths) > batch.BURST_MAX
         if self._everything:
             self._paths.clear()
 

@@ -10,7 +10,6 @@ import argparse
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
-from recollect.present.agents import Names
 from recollect.values.errors import UsageError
 from recollect.values.vocabulary import KINDS
 
@@ -164,6 +163,8 @@ def budget_option(command: Parser, default: int) -> None:
 
 
 def agents_option(command: Parser) -> None:
+    from recollect.present.agents import Names
+
     known = Names("settings")
     command.add_argument(
         "--agent",

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.hooks.state import CATALOG_BYTES_MAX, CATALOG_TOKENS, note_trouble, write_catalog
+from recollect.hooks.state import CATALOG_BYTES_MAX, note_trouble, write_catalog
 from recollect.light.capture import (
     Followed,
     Taken,
@@ -27,6 +27,7 @@ from recollect.light.capture import (
     write_followed,
 )
 from recollect.light.disk import replace_file
+from recollect.values.budgets import CATALOG_TOKENS
 
 if TYPE_CHECKING:
     from recollect.memory import Memory

@@ -18,7 +18,6 @@ import zlib
 from recollect.light.disk import Disk, replace_file
 from recollect.light.stdlib import dumps, loads, suppress
 
-CATALOG_TOKENS = 600
 CATALOG_BYTES_MAX = 9_000  # an agent cuts what is longer than 10,000, and with it our mark
 _NAME_BYTES = 100
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from recollect.light import locks
-from recollect.values.reports import BURST_MAX, Batch, Stop
+from recollect.values.reports import Batch, Stop
 
 SWEEP_SECONDS = 3600.0  # a notification may be lost: the kernel's queue is bounded
 
@@ -128,7 +128,7 @@ def _worth(changes: Iterable[tuple[int, str]]) -> Iterator[str]:
 
 def _batch(paths: Iterable[str]) -> Batch:
     unique = sorted(set(paths))
-    return Batch(everything=True) if len(unique) > BURST_MAX else Batch(tuple(map(Path, unique)))
+    return Batch(everything=True) if len(unique) > Batch.BURST_MAX else Batch(tuple(map(Path, unique)))
 
 
 # -- looked at now and then ----------------------------------------------------------------

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.light.project import project_of
-from recollect.mcp.tools import RECALL_TOKENS, SEARCH_TOKENS
+from recollect.mcp.tools import SEARCH_TOKENS
 from recollect.present.fenced import fenced_blocks
 from recollect.present.hits import behind_note
+from recollect.values.budgets import RECALL_TOKENS
 from recollect.values.records import Flag
 from recollect.values.text import age, many, moment, one_line, printable
 

@@ -11,13 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from recollect.values.budgets import READ_TOKENS, RECALL_TOKENS
 from recollect.values.vocabulary import MODES
 
 ANSWER_TOKENS_MAX = 20_000  # by our estimate; a client refuses more than 25,000 by the model's own count
 BUDGET_TOKENS_MIN = 400
 SEARCH_TOKENS = 2_000
-READ_TOKENS = 4_000
-RECALL_TOKENS = 8_000
 THREADS_TOKENS = 2_000
 
 Schema = Mapping[str, Any]

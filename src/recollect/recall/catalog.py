@@ -27,6 +27,7 @@ from recollect.recall.fence import fenced
 from recollect.search.stop_words import EVERYDAY
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
+from recollect.values.budgets import CATALOG_TOKENS
 from recollect.values.recalled import Catalog
 from recollect.values.records import Entry
 from recollect.values.stored import StoredEntry
@@ -59,7 +60,7 @@ STATES = {
 }
 
 
-def catalog(view: View, project: str, *, budget_tokens: int = 600, now_ms: int) -> Catalog:
+def catalog(view: View, project: str, *, budget_tokens: int = CATALOG_TOKENS, now_ms: int) -> Catalog:
     """The catalog of the project of exactly this name."""
     past = project_past(view, project)
     if not past.talks:

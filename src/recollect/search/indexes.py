@@ -25,12 +25,12 @@ from recollect.search.text.index import TextIndex
 from recollect.store.contract import Store, View
 from recollect.values.errors import UsageError
 from recollect.values.hits import Fresh, Results
-from recollect.values.reports import Progress
 from recollect.values.stored import StoreInfo
 
 if TYPE_CHECKING:
     from recollect.search.embed.contract import Embedder
     from recollect.search.vectors.index import VectorIndex
+    from recollect.values.reports import Progress
 
 ROUND_SECONDS = 30.0  # of indexing on one view of the store: others want to put their commits in place
 IDLE_MAX = 4  # opened indexes that are kept for the next who asks

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 Progress = Callable[[str, int, int], None]  # of what, how much is done, how much in all
 
@@ -103,9 +103,6 @@ class Estimate:
     dollars: float | None
 
 
-BURST_MAX = 500  # paths in a batch; beyond, a look at everything is cheaper
-
-
 class Stop(Protocol):
     """Asked twice a second."""
 
@@ -119,6 +116,8 @@ class Batch:
     All are below a followed folder and none is reached through a link. `trouble` says, once,
     why the kernel is not asked any more.
     """
+
+    BURST_MAX: ClassVar = 500  # paths; beyond, a look at everything is cheaper
 
     paths: tuple[Path, ...] = ()
     everything: bool = False

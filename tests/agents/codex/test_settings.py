@@ -393,7 +393,7 @@ def _codex(base: Path, store: str = "memory.h5") -> CodexSettings:
 
 
 def _root(codex: CodexSettings) -> Path:
-    return Path(codex.environ.get("CODEX_HOME") or codex.home / ".codex")
+    return Path(codex.environment.get("CODEX_HOME") or codex.home / ".codex")
 
 
 def _config(codex: CodexSettings) -> bytes:

@@ -76,7 +76,7 @@ def resumed(records: Sequence[Record], *, side: bool, leaf: Record | None = None
     if leaf is None:
         return []
     boundaries = [record for record in own if record.is_boundary and record.at < leaf.at]
-    return list(_gathered(_path(leaf, by_uuid, _relinked(boundaries, by_uuid), own), own))
+    return list(_in_order(_path(leaf, by_uuid, _new_parents(boundaries, by_uuid), own), own))
 
 
 def last_boundary(records: Iterable[Record]) -> Record | None:
@@ -144,7 +144,7 @@ def _written_before(record: Record, own: Sequence[Record]) -> Record | None:
     return above
 
 
-def _relinked(boundaries: Sequence[Record], by_uuid: dict[str, Record]) -> dict[str, str]:
+def _new_parents(boundaries: Sequence[Record], by_uuid: dict[str, Record]) -> dict[str, str]:
     """Other parents for what compactions kept of the time before, and for what then went on from there.
 
     What was kept follows the record that the boundary names; whatever hung on that follows what was kept.
@@ -154,7 +154,7 @@ def _relinked(boundaries: Sequence[Record], by_uuid: dict[str, Record]) -> dict[
         metadata = dict_of(boundary.body.get("compactMetadata"))
         parts = dict_of(metadata.get("preservedMessages")), dict_of(metadata.get("preservedSegment"))
         anchor = next((text_of(part["anchorUuid"]) for part in parts if "anchorUuid" in part), "")
-        kept = [uuid for uuid in _preserved(metadata, by_uuid) if uuid in by_uuid and uuid != anchor]
+        kept = [uuid for uuid in _kept_uuids(metadata, by_uuid) if uuid in by_uuid and uuid != anchor]
         if not kept or anchor not in by_uuid:
             continue
         parents.update({each.uuid: kept[-1] for each in by_uuid.values() if each.parent == anchor})
@@ -162,7 +162,7 @@ def _relinked(boundaries: Sequence[Record], by_uuid: dict[str, Record]) -> dict[
     return parents
 
 
-def _preserved(metadata: dict[str, Any], by_uuid: dict[str, Record]) -> list[str]:
+def _kept_uuids(metadata: dict[str, Any], by_uuid: dict[str, Record]) -> list[str]:
     """The uuids a compaction kept, in order."""
     messages = dict_of(metadata.get("preservedMessages"))
     for key in ("allUuids", "uuids"):
@@ -177,7 +177,7 @@ def _preserved(metadata: dict[str, Any], by_uuid: dict[str, Record]) -> list[str
     return found[::-1] if found and found[-1] == head else []
 
 
-def _gathered(path: Sequence[Record], own: Sequence[Record]) -> Iterator[Record]:
+def _in_order(path: Sequence[Record], own: Sequence[Record]) -> Iterator[Record]:
     """The path, each answer's rows from wherever they lie, then its results, then what else was said."""
     rows: dict[str, list[Record]] = {}
     results: dict[str, Record] = {}

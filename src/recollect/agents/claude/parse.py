@@ -61,7 +61,7 @@ class ClaudeParser:
             return handler(self, record)
         time_ms = self._session.note(record)
         entry = Entry(Kind.UNKNOWN, loose_text(record), _side(record), time_ms)
-        return _chained(text_of(name), (entry,), record, known=False)
+        return _chain(text_of(name), (entry,), record, known=False)
 
     def document(self, data: bytes, /) -> Parsed:
         if self._source.role is Role.SIDECAR:
@@ -96,7 +96,7 @@ class ClaudeParser:
                     name = f"user/{text_of(kind)}"
         if not entries:
             entries.append(Entry(Kind.EVENT, "", flags, time_ms))
-        return _chained(name, entries, record)
+        return _chain(name, entries, record)
 
     def _assistant(self, record: dict[str, Any]) -> Parsed:
         time_ms = self._session.note(record)
@@ -123,7 +123,7 @@ class ClaudeParser:
         if not entries:
             entries.append(Entry(Kind.EVENT, "", flags, time_ms, model=model))
         usage = blocks.usage(message, record, model, time_ms) if billed else None
-        return _chained(name, entries, record, usage)
+        return _chain(name, entries, record, usage)
 
     def _system(self, record: dict[str, Any]) -> Parsed:
         time_ms = self._session.note(record)
@@ -132,10 +132,10 @@ class ClaudeParser:
         name = f"system/{subtype}" if subtype else "system"
         if row is None:
             entry = Entry(Kind.UNKNOWN, loose_text(record), _side(record), time_ms)
-            return _chained(name, (entry,), record, known=False)
+            return _chain(name, (entry,), record, known=False)
         kind, flags, read = row
         entry = Entry(kind, read(record), flags | _side(record), time_ms)
-        return _chained(name, (entry,), record)
+        return _chain(name, (entry,), record)
 
     def _attachment(self, record: dict[str, Any]) -> Parsed:
         time_ms = self._session.note(record)
@@ -144,11 +144,11 @@ class ClaudeParser:
         name = f"attachment/{subtype}"
         side = _side(record)
         if subtype == "queued_command":
-            return _chained(name, self._queued(body, record, side, time_ms), record)
+            return _chain(name, self._queued_prompt(body, record, side, time_ms), record)
         row = attachment_row(subtype)
         if row is None:
             entry = Entry(Kind.UNKNOWN, loose_text(body), side, time_ms)
-            return _chained(name, (entry,), record, known=False)
+            return _chain(name, (entry,), record, known=False)
         kind, flags, read = row
         text = read(body)
         if dict_of(body.get("content")).get("type") == "image":
@@ -158,13 +158,15 @@ class ClaudeParser:
         flags |= side
         own, others = told_by_hooks(body)
         if not own:
-            return _chained(name, (Entry(kind, text, flags, time_ms),), record)
+            return _chain(name, (Entry(kind, text, flags, time_ms),), record)
         entries = [Entry(kind, own, flags | INJECTED, time_ms)]
         if others:
             entries.append(Entry(kind, others, flags, time_ms))
-        return _chained(name, entries, record)
+        return _chain(name, entries, record)
 
-    def _queued(self, body: dict[str, Any], record: dict[str, Any], flags: int, time_ms: int) -> list[Entry]:
+    def _queued_prompt(
+        self, body: dict[str, Any], record: dict[str, Any], flags: int, time_ms: int
+    ) -> list[Entry]:
         """A prompt typed while the agent was busy: here it reaches the model, and only here."""
         if body.get("commandMode") not in ("prompt", None):
             return [Entry(Kind.CONTEXT, text_of(body.get("prompt")), flags | META, time_ms)]
@@ -187,17 +189,15 @@ class ClaudeParser:
         flags = _side(record)
         if subtype in _PROGRESS:
             # Whatever progress shows is said again by a result or in the subagent's own file.
-            return _chained(f"progress/{subtype}", (Entry(Kind.EVENT, "", flags | COPY, time_ms),), record)
-        return _chained(
-            f"progress/{subtype}", (Entry(Kind.UNKNOWN, "", flags, time_ms),), record, known=False
-        )
+            return _chain(f"progress/{subtype}", (Entry(Kind.EVENT, "", flags | COPY, time_ms),), record)
+        return _chain(f"progress/{subtype}", (Entry(Kind.UNKNOWN, "", flags, time_ms),), record, known=False)
 
     # -- metadata records
 
     def _plain(self, record: dict[str, Any]) -> Parsed:
         return self._event(record, "")
 
-    def _titled(self, record: dict[str, Any]) -> Parsed:
+    def _title(self, record: dict[str, Any]) -> Parsed:
         name = text_of(record.get("type"))
         key, rank = _TITLES[name]
         text = text_of(record.get(key))
@@ -231,7 +231,7 @@ class ClaudeParser:
         return self._event(record, text_of(record.get("title")))
 
     def _agent_metadata(self, record: dict[str, Any]) -> Parsed:
-        return Parsed("agent_metadata", (self._described(record),))
+        return Parsed("agent_metadata", (self._description(record),))
 
     def _event(self, record: dict[str, Any], text: str, flags: int = 0) -> Parsed:
         time_ms = self._session.note(record)
@@ -248,9 +248,9 @@ class ClaudeParser:
         record = blocks.decoded(data)
         if type(record) is not dict:
             return unknown("agent_metadata", text=data.decode("utf-8", "backslashreplace"))
-        return Parsed("agent_metadata", (self._described(record),))
+        return Parsed("agent_metadata", (self._description(record),))
 
-    def _described(self, record: dict[str, Any]) -> Entry:
+    def _description(self, record: dict[str, Any]) -> Entry:
         """A subagent's sidecar; `call` is the tool call that started it."""
         self._session.described(record)
         tool, call = text_of(record.get("agentType")), text_of(record.get("toolUseId"))
@@ -269,7 +269,7 @@ def _side(record: dict[str, Any]) -> int:
     return side | COPY if type(origin) is dict and origin.get("by") == OURS else side
 
 
-def _chained(
+def _chain(
     name: str,
     entries: list[Entry] | tuple[Entry, ...],
     record: dict[str, Any],
@@ -320,9 +320,9 @@ _HANDLERS: Final[dict[str, Callable[[ClaudeParser, dict[str, Any]], Parsed]]] = 
     "system": ClaudeParser._system,
     "attachment": ClaudeParser._attachment,
     "summary": ClaudeParser._summary,
-    "custom-title": ClaudeParser._titled,
-    "ai-title": ClaudeParser._titled,
-    "last-prompt": ClaudeParser._titled,
+    "custom-title": ClaudeParser._title,
+    "ai-title": ClaudeParser._title,
+    "last-prompt": ClaudeParser._title,
     "queue-operation": ClaudeParser._queue_operation,
     "pr-link": ClaudeParser._pr_link,
     "file-history-snapshot": ClaudeParser._snapshot,

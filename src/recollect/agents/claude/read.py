@@ -56,12 +56,12 @@ def conversation(
 
 def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message | None:
     """The message that one entry is, None where it is no part of a conversation."""
-    record = Record(0, _decoded(line), line)
+    record = Record(0, _body_of(line), line)
     if record.speaks:
         part = int(stored.id.partition(".")[2] or 0)
         block = [block for first, block in _blocks(record) if first <= part][-1:]
         return _message(record, block, stored.session) if block else None
-    if made := _attached(record, stored.session):
+    if made := _attachment(record, stored.session):
         return made
     if not stored.entry.text:
         return None
@@ -80,10 +80,10 @@ def _transcript(session: Session, files: Sequence[StoredFile]) -> StoredFile | N
 def _records(lines: Iterable[StoredLine]) -> Iterator[Record]:
     for at, line in enumerate(lines):
         if line.type.partition("/")[0] in (*CHAIN, "last-prompt"):
-            yield Record(at, _decoded(line.data), line.data)
+            yield Record(at, _body_of(line.data), line.data)
 
 
-def _decoded(line: bytes) -> dict[str, Any]:
+def _body_of(line: bytes) -> dict[str, Any]:
     try:
         return dict_of(decode(line)[0])
     except BadLine:
@@ -127,7 +127,7 @@ def _messages(taken: Sequence[Record], session: str, left_out: Counter[str]) -> 
                 found[-1] = replace(found[-1], blocks=found[-1].blocks + made.blocks)
             elif made.blocks:
                 found.append(made)
-        elif attached := _attached(record, session):
+        elif attached := _attachment(record, session):
             found.append(attached)
         elif record.type != "progress" and not record.is_boundary:
             left_out["attached context" if record.type == "attachment" else "notice"] += 1
@@ -161,7 +161,7 @@ def _blocks(record: Record) -> Iterator[tuple[int, Block]]:
         part += 1 + sum(dict_of(one).get("type") in ("image", "document") for one in inner)
 
 
-def _attached(record: Record, session: str) -> Message | None:
+def _attachment(record: Record, session: str) -> Message | None:
     """What a person gave the model by way of an attachment, None for all that the harness gave."""
     body = dict_of(record.body.get("attachment"))
     if body.get("type") == "queued_command":

@@ -51,7 +51,7 @@ class ClaudeSettings:
 
     commands: Commands
     home: Path
-    environ: Mapping[str, str]
+    environment: Mapping[str, str]
     folder: Path
 
     name = "claude"
@@ -61,7 +61,7 @@ class ClaudeSettings:
         return self._root.is_dir() or self._program is not None
 
     def version(self) -> str:
-        return version_said(self._program, self.environ).partition(" ")[0].strip()
+        return version_said(self._program, self.environment).partition(" ")[0].strip()
 
     def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
         if self._plugin():
@@ -101,7 +101,7 @@ class ClaudeSettings:
 
     @property
     def _root(self) -> Path:
-        return Path(paths.folder(str(self.home), self.environ))
+        return Path(paths.folder(str(self.home), self.environment))
 
     @property
     def _settings(self) -> Path:
@@ -113,11 +113,11 @@ class ClaudeSettings:
 
     @property
     def _servers(self) -> Path:
-        return (self._root if self.environ.get(paths.MOVED_BY) else self.home) / ".claude.json"
+        return (self._root if self.environment.get(paths.MOVED_BY) else self.home) / ".claude.json"
 
     @property
     def _program(self) -> str | None:
-        return shutil.which("claude", path=self.environ.get("PATH", ""))
+        return shutil.which("claude", path=self.environment.get("PATH", ""))
 
     # -- what is there ---------------------------------------------------------------------
 

@@ -119,10 +119,10 @@ def _project(projects: Path, folder: str) -> str:
         return name
     short = name[:_FOLDER_UNITS_MAX] + "-"
     known = sorted(path.name for path in projects.glob(f"{short}*") if path.is_dir())
-    return known[0] if known else short + _hashed(letters)
+    return known[0] if known else short + _hash(letters)
 
 
-def _hashed(letters: Sequence[str]) -> str:
+def _hash(letters: Sequence[str]) -> str:
     """What tells long names apart: the sum that JavaScript programs make of a string, to base 36."""
     number = 0
     for each in letters:
@@ -140,11 +140,11 @@ def _hashed(letters: Sequence[str]) -> str:
 
 def _messages(conversation: Conversation, fidelity: Fidelity) -> list[Message]:
     """The turns as the API takes them."""
-    turns, done = paired(_taken(conversation.messages, fidelity))
+    turns, done = paired(_usable(conversation.messages, fidelity))
     fidelity.added["result for a call without one"] += done["call without result"]
     fidelity.folded["result without its call"] += done["result without call"]
     fidelity.left_out["call said twice"] += done["call said twice"]
-    turns = [message for turn in turns if (message := _ended(turn, fidelity)).blocks]
+    turns = [message for turn in turns if (message := _without_open_thoughts(turn, fidelity)).blocks]
     if not any(block.text for turn in turns for block in turn.blocks):
         raise NotFound("there is no conversation to write: nothing that was said is left")
     if turns[0].role == "assistant":
@@ -155,7 +155,7 @@ def _messages(conversation: Conversation, fidelity: Fidelity) -> list[Message]:
     return turns
 
 
-def _taken(messages: Sequence[Message], fidelity: Fidelity) -> Iterator[Message]:
+def _usable(messages: Sequence[Message], fidelity: Fidelity) -> Iterator[Message]:
     for message in messages:
         if message.setup and message.agent != "claude":
             fidelity.left_out["instructions of the other agent"] += 1
@@ -167,7 +167,7 @@ def _taken(messages: Sequence[Message], fidelity: Fidelity) -> Iterator[Message]
             yield replace(message, blocks=blocks)
 
 
-def _ended(message: Message, fidelity: Fidelity) -> Message:
+def _without_open_thoughts(message: Message, fidelity: Fidelity) -> Message:
     """An answer without the thoughts that it ends in: the API takes none that lead nowhere."""
     blocks = message.blocks
     while blocks and blocks[-1].type in ("thinking", "redacted_thinking"):

@@ -150,9 +150,9 @@ class CodexParser:
             usage = self._meter.read(payload, self._billed, self._facts.model, time_ms)
             return Parsed(name, (Entry(Kind.EVENT, "", 0, time_ms),), usages=(usage,) if usage else ())
         if subtype == "item_completed":
-            return self._completed(name, dict_of(payload.get("item")), time_ms)
+            return self._completion(name, dict_of(payload.get("item")), time_ms)
         if subtype == "user_message":
-            return Parsed(name, self._prompted(payload, time_ms))
+            return Parsed(name, self._prompt(payload, time_ms))
         handler = _EVENTS.get(subtype)
         if handler is None:
             return unknown(name, time_ms, text_of(payload.get("message")))
@@ -220,7 +220,7 @@ class CodexParser:
         self._model(text_of(payload.get("model")))
         return Entry(Kind.EVENT, "", 0, time_ms, model=self._facts.model)
 
-    def _compacted(self, payload: dict[str, Any], time_ms: int) -> Entry:
+    def _compaction(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return Entry(Kind.SUMMARY, text_of(payload.get("message")), BOUNDARY, time_ms)
 
     def _said_by_agent(self, payload: dict[str, Any], time_ms: int) -> Entry:
@@ -231,12 +231,12 @@ class CodexParser:
 
     # -- events: each answers with one entry
 
-    def _prompted(self, payload: dict[str, Any], time_ms: int) -> tuple[Entry, ...]:
+    def _prompt(self, payload: dict[str, Any], time_ms: int) -> tuple[Entry, ...]:
         entries = self._reader.prompt([text_of(payload.get("message"))], EVENT, time_ms)
         self._title(entries)
         return tuple(entries)
 
-    def _completed(self, name: str, item: dict[str, Any], time_ms: int) -> Parsed:
+    def _completion(self, name: str, item: dict[str, Any], time_ms: int) -> Parsed:
         entries = self._reader.turn_item(item, time_ms)
         if entries is None:
             return unknown(f"{name}/{text_of(item.get('type'))}", time_ms)
@@ -244,7 +244,7 @@ class CodexParser:
         # No uuid: a turn item may bear the id of the response item it shows.
         return Parsed(name, tuple(entries) or (Entry(Kind.EVENT, "", 0, time_ms),))
 
-    def _answered(self, payload: dict[str, Any], time_ms: int) -> Entry:
+    def _answer(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return self._reader.spoken(Kind.ANSWER, text_of(payload.get("message")), EVENT, time_ms)
 
     def _thought(self, payload: dict[str, Any], time_ms: int) -> Entry:
@@ -257,7 +257,7 @@ class CodexParser:
         failed = failed or "Err" in dict_of(payload.get("result"))
         return self._reader.ended(text_of(payload.get("call_id")), failed=failed, time_ms=time_ms)
 
-    def _failed(self, payload: dict[str, Any], time_ms: int) -> Entry:
+    def _failure(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return Entry(Kind.EVENT, text_of(payload.get("message")), ERROR, time_ms)
 
     def _ended(self, payload: dict[str, Any], time_ms: int) -> Entry:
@@ -269,7 +269,7 @@ class CodexParser:
         text = text_of(payload.get("message")) or text_of(payload.get("reason"))
         return Entry(Kind.EVENT, text, 0, time_ms)
 
-    def _named(self, payload: dict[str, Any], time_ms: int) -> Entry:
+    def _name(self, payload: dict[str, Any], time_ms: int) -> Entry:
         name = text_of(payload.get("thread_name")) or text_of(payload.get("name"))
         self._facts.titled(title_of(name), TITLE_CUSTOM)
         return Entry(Kind.EVENT, name, 0, time_ms)
@@ -277,7 +277,7 @@ class CodexParser:
     def _goal(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return Entry(Kind.EVENT, text_of(dict_of(payload.get("goal")).get("objective")), 0, time_ms)
 
-    def _reviewed(self, payload: dict[str, Any], time_ms: int) -> Entry:
+    def _review(self, payload: dict[str, Any], time_ms: int) -> Entry:
         output = dict_of(payload.get("review_output"))
         return Entry(Kind.EVENT, text_of(output.get("overall_explanation")), 0, time_ms)
 
@@ -326,7 +326,7 @@ _Handler = Callable[[CodexParser, dict[str, Any], int], Entry]
 _RECORDS: Final[dict[str, _Handler]] = {
     "session_meta": CodexParser._introduce,
     "turn_context": CodexParser._turn_context,
-    "compacted": CodexParser._compacted,
+    "compacted": CodexParser._compaction,
     "world_state": CodexParser._plain,
     "inter_agent_communication": CodexParser._said_by_agent,
     "inter_agent_communication_metadata": CodexParser._plain,
@@ -334,18 +334,18 @@ _RECORDS: Final[dict[str, _Handler]] = {
 }
 
 _EVENTS: Final[dict[str, _Handler]] = {
-    "agent_message": CodexParser._answered,
+    "agent_message": CodexParser._answer,
     "agent_reasoning": CodexParser._thought,
     "agent_reasoning_raw_content": CodexParser._thought,
-    "error": CodexParser._failed,
-    "stream_error": CodexParser._failed,
+    "error": CodexParser._failure,
+    "stream_error": CodexParser._failure,
     "warning": CodexParser._told,
     "turn_aborted": CodexParser._told,
     "task_complete": CodexParser._ended,
     "turn_complete": CodexParser._ended,
-    "thread_name_updated": CodexParser._named,
+    "thread_name_updated": CodexParser._name,
     "thread_goal_updated": CodexParser._goal,
-    "exited_review_mode": CodexParser._reviewed,
+    "exited_review_mode": CodexParser._review,
     **dict.fromkeys(
         (
             "collab_agent_interaction_end",

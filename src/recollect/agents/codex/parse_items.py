@@ -138,7 +138,7 @@ class Reader:
 
     def spoken(self, kind: Kind, text: str, side: int, time_ms: int) -> Entry:
         """What the model said or thought, or the copy of it."""
-        if text and self.twins.repeats(_unwrapped(text), side):
+        if text and self.twins.repeats(_inner_text(text), side):
             return Entry(Kind.EVENT, "", COPY, time_ms)
         return Entry(kind, text, 0, time_ms, model=self.model)
 
@@ -291,7 +291,7 @@ def _key(text: str) -> int:
     return len(text) << 32 | zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
-def _unwrapped(text: str) -> str:
+def _inner_text(text: str) -> str:
     """A plan is an item of its own, and the same text in tags in the message after it."""
     if text.startswith("<proposed_plan>"):
         return text.removeprefix("<proposed_plan>").strip().removesuffix("</proposed_plan>").strip()

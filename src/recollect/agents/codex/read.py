@@ -75,8 +75,8 @@ def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message 
     kind, entry = stored.entry.kind, stored.entry
     if kind in (Kind.EVENT, Kind.UNKNOWN):
         return None
-    item = _item_of(_decoded(line))
-    if item is None and (item := _item_of(_decoded(again))) is not None:
+    item = _item_of(_record_in(line))
+    if item is None and (item := _item_of(_record_in(again))) is not None:
         return message_of_item(
             item, stored.session, entry=stored.id, time_ms=entry.time_ms, model=entry.model, part=0
         )
@@ -138,14 +138,14 @@ def _own_lines(thread: str, files_of: FilesOf, left_out: Counter[str]) -> list[b
 
 
 def _base(line: bytes) -> dict[str, Any]:
-    record = _decoded(line) if b'"history_base"' in line else {}
+    record = _record_in(line) if b'"history_base"' in line else {}
     return dict_of(dict_of(record.get("payload")).get("history_base"))
 
 
 def _up_to(lines: list[bytes], end: int) -> list[bytes]:
     if end < 0:
         return lines
-    return [line for n, line in enumerate(lines) if count_of(_decoded(line).get("ordinal", n)) < end]
+    return [line for n, line in enumerate(lines) if count_of(_record_in(line).get("ordinal", n)) < end]
 
 
 def _end_of(wanted: StoredEntry, lines: Sequence[bytes], session: str) -> int:
@@ -157,9 +157,9 @@ def _end_of(wanted: StoredEntry, lines: Sequence[bytes], session: str) -> int:
             f"entry {wanted.id} is no part of the conversation of session {session}",
             hint="`recollect show SESSION` lists its entries",
         )
-    if _item_of(_decoded(lines[at])) is None and wanted.entry.text:
+    if _item_of(_record_in(lines[at])) is None and wanted.entry.text:
         for n in range(at + 1, min(at + _TWIN_LINES_MAX, len(lines))):
-            item = _item_of(_decoded(lines[n])) or {}
+            item = _item_of(_record_in(lines[n])) or {}
             texts = [
                 text_of(dict_of(p).get("text")) for k in ("content", "summary") for p in list_of(item.get(k))
             ]
@@ -170,7 +170,7 @@ def _end_of(wanted: StoredEntry, lines: Sequence[bytes], session: str) -> int:
 
 def _compaction(lines: Sequence[bytes], session: str) -> int:
     for n in range(len(lines) - 1, -1, -1):
-        record = _decoded(lines[n]) if b'"compacted"' in lines[n] else {}
+        record = _record_in(lines[n]) if b'"compacted"' in lines[n] else {}
         if record.get("type") == "compacted":
             return _without_summary(lines[:n], text_of(dict_of(record.get("payload")).get("message")))
     raise NotFound(f"session {session} was never compacted", hint="leave out --before-compaction")
@@ -179,7 +179,7 @@ def _compaction(lines: Sequence[bytes], session: str) -> int:
 def _without_summary(lines: Sequence[bytes], summary: str) -> int:
     """How many lines there are before the answer that became the summary: Codex logs it as an answer."""
     for n in range(len(lines) - 1, max(len(lines) - _TWIN_LINES_MAX, 0) - 1, -1):
-        item = _item_of(_decoded(lines[n]))
+        item = _item_of(_record_in(lines[n]))
         if item is not None:
             said = lines_of(item.get("content")) if item.get("role") == "assistant" else ""
             return n if said and summary.endswith(said) else len(lines)
@@ -194,7 +194,7 @@ def _history(lines: Sequence[bytes], left_out: Counter[str]) -> list[_Item]:
     items: list[_Item] = []
     model = ""
     for line in lines:
-        record = _decoded(line)
+        record = _record_in(line)
         payload = dict_of(record.get("payload"))
         time_ms = time_of(record.get("timestamp"))
         if (item := _item_of(record)) is not None:
@@ -242,7 +242,7 @@ def _outputs(items: Sequence[_Item], rest: Sequence[bytes]) -> list[_Item]:
     asked -= {_call_id(item.body) for item in items if text_of(item.body.get("type")).endswith("_output")}
     found = []
     for line in rest if asked - {""} else ():
-        record = _decoded(line)
+        record = _record_in(line)
         item = _item_of(record) or {}
         if text_of(item.get("type")).endswith("_output") and _call_id(item) in asked:
             found.append(_Item(item, time_of(record.get("timestamp")), entry_id(line, 0), ""))
@@ -267,7 +267,7 @@ def _messages(items: Sequence[_Item], session: str, left_out: Counter[str]) -> l
     return found
 
 
-def _decoded(line: bytes) -> dict[str, Any]:
+def _record_in(line: bytes) -> dict[str, Any]:
     try:
         return dict_of(decode(line)[0])
     except BadLine:

@@ -59,7 +59,7 @@ def message_of_item(
         return None
     blocks = tuple(
         Block(body, f"{entry}.{at}" if at and entry else entry, item, text_of(item.get("id")), time_ms)
-        for at, body in _numbered(item)
+        for at, body in _blocks_of(item)
         if part is None or at == part or kind != "message"
     )
     if not blocks:
@@ -90,7 +90,7 @@ def _is_setup(texts: list[str]) -> bool:
     return bool(texts) and all(text.lstrip().startswith(_SETUP) for text in texts)
 
 
-def _numbered(item: Item) -> Iterator[tuple[int, dict[str, Any]]]:
+def _blocks_of(item: Item) -> Iterator[tuple[int, dict[str, Any]]]:
     """The bodies of an item's blocks, each with the number of the entry the adapter made of it."""
     if item.get("type") != "message":
         for body in _bodies(item):

@@ -53,7 +53,7 @@ class CodexSettings:
 
     commands: Commands
     home: Path
-    environ: Mapping[str, str]
+    environment: Mapping[str, str]
     folder: Path
 
     name = "codex"
@@ -63,7 +63,7 @@ class CodexSettings:
         return self._root.is_dir() or self._program is not None
 
     def version(self) -> str:
-        return version_said(self._program, self.environ).strip().rpartition(" ")[2]
+        return version_said(self._program, self.environment).strip().rpartition(" ")[2]
 
     def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
         line = self.commands.hook_line
@@ -108,7 +108,7 @@ class CodexSettings:
 
     @property
     def _root(self) -> Path:
-        return Path(paths.folder(str(self.home), self.environ))
+        return Path(paths.folder(str(self.home), self.environment))
 
     @property
     def _settings(self) -> Path:
@@ -124,7 +124,7 @@ class CodexSettings:
 
     @property
     def _program(self) -> str | None:
-        return shutil.which("codex", path=self.environ.get("PATH", ""))
+        return shutil.which("codex", path=self.environment.get("PATH", ""))
 
     # -- what is there ---------------------------------------------------------------------
 

@@ -153,11 +153,11 @@ def _origin(conversation: Conversation) -> dict[str, str]:
 
 def _turns(messages: Sequence[Message], fidelity: Fidelity) -> list[Message]:
     """The turns as the API takes them: calls with their results, thoughts with what they led to."""
-    turns, done = paired(_taken(messages, fidelity))
+    turns, done = paired(_usable(messages, fidelity))
     fidelity.added["result for a call without one"] += done["call without result"]
     fidelity.folded["result without its call"] += done["result without call"]
     fidelity.left_out["call said twice"] += done["call said twice"]
-    return [turn for each in turns if (turn := _ended(each, fidelity)).blocks]
+    return [turn for each in turns if (turn := _without_open_thoughts(each, fidelity)).blocks]
 
 
 def _begun(turns: list[Message], fidelity: Fidelity) -> list[Message]:
@@ -168,7 +168,7 @@ def _begun(turns: list[Message], fidelity: Fidelity) -> list[Message]:
     return [said(_BEGINNING, time_ms=turns[0].time_ms), *turns]
 
 
-def _taken(messages: Sequence[Message], fidelity: Fidelity) -> Iterator[Message]:
+def _usable(messages: Sequence[Message], fidelity: Fidelity) -> Iterator[Message]:
     for place, message in enumerate(messages):
         if message.setup:
             fidelity.left_out["instructions that are given anew"] += 1
@@ -188,7 +188,7 @@ def _block(block: Block, message: Message, free_id: str, fidelity: Fidelity) -> 
     if kind in ALONE[message.role]:
         return replace(block, body={"type": kind})
     if block.type in ("thinking", "redacted_thinking"):
-        return _folded(block, fidelity)
+        return _text_of_thought(block, fidelity)
     if block.type == "text" and not block.text.strip():
         fidelity.left_out["empty text"] += 1
         return None
@@ -202,7 +202,7 @@ def _block(block: Block, message: Message, free_id: str, fidelity: Fidelity) -> 
     return None
 
 
-def _folded(block: Block, fidelity: Fidelity) -> Block | None:
+def _text_of_thought(block: Block, fidelity: Fidelity) -> Block | None:
     """A thought as text: only Codex's own, encrypted ones can be thoughts here."""
     text = folded_thinking(block.body)
     if not text:
@@ -212,7 +212,7 @@ def _folded(block: Block, fidelity: Fidelity) -> Block | None:
     return replace(block, body={"type": "text", "text": text})
 
 
-def _ended(turn: Message, fidelity: Fidelity) -> Message:
+def _without_open_thoughts(turn: Message, fidelity: Fidelity) -> Message:
     """An answer without the thoughts it ends in: the API takes none that lead nowhere."""
     blocks = turn.blocks
     while blocks and blocks[-1].type == "reasoning":

@@ -57,7 +57,7 @@ def with_hooks(document: Document, command: str, timeouts: Mapping[str, int]) ->
     """Each event of `timeouts` runs the command once, for at most so many seconds; no other event does."""
     _check_hooks(document)
     for at in [place for place in _our_hooks(document.value) if place[1] not in timeouts]:
-        document = _taken_out(document, at, {})
+        document = _without(document, at, {})
     if "hooks" not in document.value:
         document = document.put(("hooks",), {})
     for event, seconds in timeouts.items():
@@ -70,7 +70,7 @@ def without_hooks(document: Document, original: Mapping[str, Any]) -> Document:
     """Nothing runs our command any more. What `original` had empty stays empty."""
     if isinstance(document.value.get("hooks"), dict):
         for at in list(_our_hooks(document.value)):
-            document = _taken_out(document, at, original)
+            document = _without(document, at, original)
     return document
 
 
@@ -107,7 +107,7 @@ def without_server(document: Document, original: Mapping[str, Any]) -> Document:
     line = server_command(servers.get(SERVER)) if isinstance(servers, dict) else ""
     if not is_ours(line) or _is_a_persons(line):
         return document
-    return _pruned(document.drop(("mcpServers", SERVER)), ("mcpServers",), original)
+    return _without_empty(document.drop(("mcpServers", SERVER)), ("mcpServers",), original)
 
 
 def _is_a_persons(line: str) -> bool:
@@ -152,7 +152,7 @@ def _with_hook(document: Document, event: str, wanted: dict[str, Any]) -> Docume
     if ours:
         *extra, first = ours
         for at in extra:
-            document = _taken_out(document, at, {})
+            document = _without(document, at, {})
         old = _at(document.value, first)
         return document if old == {**old, **wanted} else document.put(first, {**old, **wanted})
     groups = document.value["hooks"].get(event)
@@ -174,17 +174,17 @@ def _our_hooks(value: Mapping[str, Any]) -> Iterator[tuple[Step, ...]]:
                     yield "hooks", event, group_at, "hooks", at
 
 
-def _taken_out(document: Document, at: tuple[Step, ...], original: Mapping[str, Any]) -> Document:
+def _without(document: Document, at: tuple[Step, ...], original: Mapping[str, Any]) -> Document:
     document = document.drop(at)
     if _at(document.value, at[:-1]):
         return document
     document = document.drop(at[:3])  # the group that held nothing else
     for steps in (at[:2], at[:1]):
-        document = _pruned(document, steps, original)
+        document = _without_empty(document, steps, original)
     return document
 
 
-def _pruned(document: Document, steps: tuple[Step, ...], original: Mapping[str, Any]) -> Document:
+def _without_empty(document: Document, steps: tuple[Step, ...], original: Mapping[str, Any]) -> Document:
     """Without what is empty there, unless the original had it."""
     return document if _at(document.value, steps) or _has(original, steps) else document.drop(steps)
 

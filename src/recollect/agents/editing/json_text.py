@@ -47,12 +47,12 @@ class Document:
     def put(self, steps: Sequence[Step], value: Any) -> Document:
         """Set a member, or an element of a list; one past the end appends. What holds it must be there."""
         if not self.text.strip(_BLANK + _BOM):
-            return self._spliced(len(self.text), len(self.text), "{}\n").put(steps, value)
+            return self._with_piece(len(self.text), len(self.text), "{}\n").put(steps, value)
         box = _box(self.text, steps[:-1])
         found = box.find(steps[-1])
         if found is not None:
-            return self._spliced(found.start, found.end, self._rendered(value, box, found.start))
-        return self._inserted(box, steps[-1], value)
+            return self._with_piece(found.start, found.end, self._text_of(value, box, found.start))
+        return self._with_value(box, steps[-1], value)
 
     def drop(self, steps: Sequence[Step]) -> Document:
         """Take a member or an element out, with its comma."""
@@ -61,30 +61,30 @@ class Document:
         assert found is not None
         at = items.index(found)
         if len(items) == 1:
-            return self._spliced(box.start + 1, box.end - 1, "")
+            return self._with_piece(box.start + 1, box.end - 1, "")
         if at + 1 < len(items):
-            return self._spliced(found.head, items[at + 1].head, "")
-        return self._spliced(items[at - 1].end, found.end, "")
+            return self._with_piece(found.head, items[at + 1].head, "")
+        return self._with_piece(items[at - 1].end, found.end, "")
 
-    def _inserted(self, box: _Box, step: Step, value: Any) -> Document:
+    def _with_value(self, box: _Box, step: Step, value: Any) -> Document:
         name = json.dumps(step, ensure_ascii=False) + ": " if isinstance(step, str) else ""
         if box.items:
             last = box.items[-1]
             gap = self._gap(box)
-            rendered = self._rendered(value, box, box.items[0].head)
-            return self._spliced(last.end, last.end, f",{gap}{name}{rendered}")
+            rendered = self._text_of(value, box, box.items[0].head)
+            return self._with_piece(last.end, last.end, f",{gap}{name}{rendered}")
         if self._is_flat():
-            return self._spliced(box.start + 1, box.end - 1, name + _dump(value))
+            return self._with_piece(box.start + 1, box.end - 1, name + _dump(value))
         outer = _indent(self.text, box.start)
         inner = outer + self._unit()
-        rendered = self._dumped(value, inner)
+        rendered = self._json_of(value, inner)
         line = self._newline()
-        return self._spliced(box.start + 1, box.end - 1, f"{line}{inner}{name}{rendered}{line}{outer}")
+        return self._with_piece(box.start + 1, box.end - 1, f"{line}{inner}{name}{rendered}{line}{outer}")
 
-    def _rendered(self, value: Any, box: _Box, at: int) -> str:
+    def _text_of(self, value: Any, box: _Box, at: int) -> str:
         """A value in the manner of its neighbours: over several lines where they have lines of their own."""
         on_own_line = "\n" in self.text[box.start : box.items[0].head]
-        return self._dumped(value, _indent(self.text, at)) if on_own_line else _dump(value)
+        return self._json_of(value, _indent(self.text, at)) if on_own_line else _dump(value)
 
     def _gap(self, box: _Box) -> str:
         """What stands between a comma and the next item."""
@@ -93,7 +93,7 @@ class Document:
             return self._newline() + _indent(self.text, head)
         return " " if len(box.items) < 2 or self.text[box.items[1].head - 1] in _BLANK else ""
 
-    def _dumped(self, value: Any, indent: str) -> str:
+    def _json_of(self, value: Any, indent: str) -> str:
         return _dump(value, self._unit()).replace("\n", self._newline() + indent)
 
     def _is_flat(self) -> bool:
@@ -108,7 +108,7 @@ class Document:
     def _newline(self) -> str:
         return "\r\n" if "\r\n" in self.text else "\n"
 
-    def _spliced(self, start: int, end: int, piece: str) -> Document:
+    def _with_piece(self, start: int, end: int, piece: str) -> Document:
         text = self.text[:start] + piece + self.text[end:]
         return Document(self.path, text, _strict(text))
 
