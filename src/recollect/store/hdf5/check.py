@@ -75,6 +75,8 @@ def check_view(view: Hdf5View) -> Iterator[Finding]:
             yield from _keys(view)
     for what in view.vector_damage():
         yield Finding("warning", f"vectors are damaged and will be made again: {what}")
+    for what in view.derived_damage():
+        yield Finding("warning", f"a derived table is damaged and will be made again: {what}")
 
 
 def _columns(view: Hdf5View) -> Iterator[Finding]:
