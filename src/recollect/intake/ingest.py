@@ -71,13 +71,13 @@ class Ingest:
     def adopt(self, portion: Report, path: str, size: int) -> None:
         """Count what a worker did, as if it had been done here."""
         for name in Report.__slots__:
-            ours, theirs = getattr(self.report, name), getattr(portion, name)
-            if isinstance(ours, Counter | dict):
-                ours.update(theirs)
-            elif isinstance(ours, list):
-                ours.extend(theirs[: _PLACES_MAX - len(ours)])
+            counted, theirs = getattr(self.report, name), getattr(portion, name)
+            if isinstance(counted, Counter | dict):
+                counted.update(theirs)
+            elif isinstance(counted, list):
+                counted.extend(theirs[: _PLACES_MAX - len(counted)])
             else:
-                setattr(self.report, name, ours + theirs)
+                setattr(self.report, name, counted + theirs)
         self.dirty = True
         self._done += size
         self._moved(path, size)
