@@ -563,3 +563,85 @@ class TestCommand:
         assert found["text"] + "\n" == run()
         assert list(found["sections"]) == [n for n in ("overview", *HEADINGS) if n in found["sections"]]
         assert (found["project"], found["trimmed"]) == ("harbor", [])
+
+
+@pytest.fixture(scope="module")
+def rich() -> World:
+    """A month of work with something for every section."""
+    world = World()
+    trees, things = ("amber", "birch", "cedar", "delta"), ("gate", "mast", "pier", "rope", "wharf", "winch")
+    words = [tree + thing for tree in trees for thing in things]
+    for n in range(30):
+        said = " ".join(words[(n + m) % len(words)] for m in range(3))
+        world.talk(
+            prompt(f"Never paint {said} without asking me first. Let's use oil number {n} for {said}."),
+            call("Edit", file_path=f"/home/ada/harbor/src/{'deep/' * 20}{said.replace(' ', '_')}.py"),
+            result(),
+            answer(
+                f"Painted {said} as you wanted it. The crane still needs to be oiled{', and oiled' * 20}."
+            ),
+            title=f"{said} and {'many more things ' * 8}",
+            day=n,
+        )
+    return world
+
+
+class TestHowMuchOfEach:
+    """A page that is read before any work begins: enough to go on from, and no more."""
+
+    @pytest.mark.parametrize(
+        ("name", "least", "most"),
+        [("threads", 6, 10), ("remarks", 6, 10), ("open", 4, 6), ("files", 6, 10), ("words", 15, 24)],
+    )
+    def test_a_section_has_lines_enough_to_choose_from_and_no_more(
+        self, rich: World, name: str, least: int, most: int
+    ) -> None:
+        assert least <= len(rich.catalog(budget_tokens=20_000).sections[name]) <= most
+
+    def test_before_a_section_goes_each_has_lost_some_lines_and_words_first(self, rich: World) -> None:
+        shown = [rich.catalog(budget_tokens=budget).sections for budget in range(2_000, 400, -40)]
+        whole = [each for each in shown if set(HEADINGS) <= set(each)]
+        least = {name: min(len(each[name]) for each in whole) for name in HEADINGS}
+        for name, few, many in (("threads", 3, 5), ("remarks", 3, 5), ("open", 2, 4), ("files", 3, 5)):
+            assert few <= least[name] <= many, name
+        full = len(shown[0]["files"])
+        assert 6 <= next(len(each["words"]) for each in shown if len(each["files"]) < full) <= 10
+
+    @pytest.mark.parametrize(
+        ("name", "least", "most"),
+        [("threads", 150, 230), ("remarks", 90, 170), ("open", 60, 170), ("files", 50, 64)],
+    )
+    def test_a_line_is_long_enough_to_say_it_and_short_enough_to_be_read(
+        self, rich: World, name: str, least: int, most: int
+    ) -> None:
+        lengths = [len(line) for line in rich.catalog(budget_tokens=20_000).sections[name]]
+        assert least <= max(lengths) <= most
+
+    def test_a_change_counts_half_after_a_fortnight(self, world: World) -> None:
+        def changed(path: str, times: int, day: int) -> None:
+            edits = [call("Edit", file_path=f"/home/ada/harbor/{path}")] * times
+            world.talk(prompt("x"), *edits, answer("Changed it all."), title=path, day=day)
+
+        changed("thrice.py", 3, 36)
+        changed("once.py", 1, 50)
+        changed("lately.py", 5, 50)
+        changed("five-times.py", 5, 22)
+        assert world.catalog().sections["files"] == ("lately.py", "thrice.py", "five-times.py", "once.py")
+
+    def test_of_wishes_and_decisions_both_are_told(self, rich: World) -> None:
+        lines = rich.catalog(budget_tokens=20_000).sections["remarks"]
+        labels = ["wants" if " wants: " in line else "decided" for line in lines]
+        assert labels == ["wants"] * 3 + ["decided"] * 2 + ["wants"] * 3
+
+    def test_words_of_one_thread_alone_or_of_every_project_are_not_what_is_spoken_of(
+        self, world: World
+    ) -> None:
+        for n in range(3):
+            world.talk(
+                prompt(f"Dredge the lagoon please, part{'abc'[n]}"), answer("Dredged it all."), title=f"t{n}"
+            )
+        for n in range(9):
+            world.talk(prompt("x"), answer("y"), title=f"Please dredge number {n}", project="other", day=n)
+        words = world.catalog().sections["words"]
+        assert words[0] == "lagoon"
+        assert not {"parta", "partb", "partc"} & set(words)

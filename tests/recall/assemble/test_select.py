@@ -111,3 +111,64 @@ def test_details_leave_a_reserve_for_what_was_asked_and_came_of_it() -> None:
     details = [Extra((n,), (1.0,), "hit") for n in range(10, 20)]
     rich, plain = one((0, 1), 1.0, 1, *details), one((1, 2), 0.2, 2)
     assert (1, 2) in select([rich, plain], costs_of(rich, plain), 600, 1).rows
+
+
+# -- what outweighs what: each number by a choice that it decides and one that it must not -------------
+
+
+def is_taken(wanted: Exchange, *others: Exchange, budget: int, facets: int = 1, **sizes: int) -> bool:
+    """Whether an exchange is chosen among others; sizes of rows by their number, as `r7=500`."""
+    costs = costs_of(wanted, *others)
+    rows = {**costs.rows, **{int(name[1:]): size for name, size in sizes.items()}}
+    costs = Costs(rows, costs.separators, costs.times, costs.threads, costs.same)
+    return wanted.key in select([*others, wanted], costs, budget, facets).rows
+
+
+def test_what_is_long_must_be_better_but_not_in_proportion_to_its_length() -> None:
+    tiny = one((1, 2), 0.5, 2)
+    assert is_taken(one((0, 1), 0.9, 1), tiny, budget=600, r1=500)
+    assert not is_taken(one((0, 1), 0.7, 1), tiny, budget=600, r1=550)
+
+
+def test_a_thread_that_has_had_much_yields_to_a_worse_one_and_not_to_a_bad_one() -> None:
+    long = [one((0, n), 0.8, n) for n in range(8)]
+    assert is_taken(one((1, 99), 0.62, 99), *long, budget=500)
+    assert not is_taken(one((1, 99), 0.5, 99), *long, budget=500)
+
+
+def test_a_part_counts_as_much_as_the_whole() -> None:
+    def of(key: Key, whole: float, part: float, row: int) -> Exchange:
+        return Exchange(key, [whole, part], [], (row,), (whole, part))
+
+    assert is_taken(of((0, 1), 0.4, 0.8, 1), of((1, 2), 0.6, 0.5, 2), budget=100, facets=2)
+    assert not is_taken(of((0, 1), 0.4, 0.6, 1), of((1, 2), 0.6, 0.5, 2), budget=100, facets=2)
+
+
+def test_a_part_that_has_had_its_share_counts_little_and_not_nothing() -> None:
+    loud = [Exchange((n, n), [0.0, 1.0, 0.0], [], (n,), (0.0, 1.0, 0.0)) for n in range(8)]
+
+    def is_heard(quiet: float) -> bool:
+        other = Exchange((9, 99), [0.0, 0.0, quiet], [], (99,), (0.0, 0.0, quiet))
+        return is_taken(other, *loud, budget=400, facets=3)
+
+    assert is_heard(0.5)
+    assert not is_heard(0.25)
+
+
+def test_details_may_fill_more_than_half_of_a_budget_and_not_all_of_it() -> None:
+    def cores(budget: int) -> int:
+        details = [Extra((n,), (1.0,), "hit") for n in range(100, 140)]
+        plain = [one((n, n), 0.05, n) for n in range(2, 40)]
+        rich = one((0, 1), 1.0, 1, *details)
+        return len(select([rich, *plain], costs_of(rich, *plain), budget, 1).rows)
+
+    assert 2 <= cores(1000) <= 5
+
+
+def test_a_separator_is_paid_where_the_session_changes_and_nowhere_else() -> None:
+    first, between, last = one((0, 1), 0.9, 1), one((1, 2), 0.8, 2), one((0, 3), 0.9, 3)
+    plain = costs_of(first, between, last)
+    costs = Costs(plain.rows, {0: 10, 1: 20}, plain.times, plain.threads, plain.same)
+    assert select([first, last], costs, 1000, 1).tokens == 210
+    assert select([first, between, last], costs, 1000, 1).tokens == 300 + 10 + 20 + 10
+    assert len(select([first, between, last], costs, 339, 1).rows) == 2

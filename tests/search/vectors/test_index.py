@@ -84,6 +84,11 @@ class World:
             writer.take(source(name), HOST, lines, Cursor(offset=have + 1), facts(name), parser=1)
             writer.commit()
 
+    def reopen(self) -> None:
+        """Let go of the file, as a process does that ends; the next one takes it up."""
+        self.store.close()
+        self.store = Hdf5Store.open(self.path)
+
     def open(self, embedder: Counting | None = None) -> VectorIndex:
         with self.store.view() as view:
             info = view.info()
