@@ -43,8 +43,11 @@ AREAS: dict[str, tuple[float, tuple[str, ...]]] = {
     "search": (0.4, ("search/*.py", "search/text/*.py", "search/vectors/*.py")),
     "recall": (0.2, ("recall/*.py",)),
     "assemble": (0.2, ("recall/assemble/*.py",)),
-    "history": (0.12, ("insight/history.py", "insight/blame.py", "insight/how.py", "insight/fix.py")),
-    "retention": (0.08, ("intake/at_risk.py", "intake/retention.py")),
+    "history": (
+        0.12,
+        ("insight/blame.py", "insight/how.py", "insight/fix.py", "insight/cure.py", "insight/commands.py"),
+    ),
+    "retention": (0.08, ("intake/at_risk.py",)),
 }
 NOT_HERE = ("gpu.py",)  # needs what a test machine does not have
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.insight.commands import command_of, heads, is_piped, only_reads
+from recollect.insight.commands import command_of, heads, is_piped, is_shell, only_reads
 from recollect.values.records import Entry, Kind
 
 
@@ -55,3 +55,19 @@ def test_any_command_can_be_told(command: str) -> None:
     assert only_reads(command) in (True, False)
     assert is_piped(command) in (True, False)
     assert isinstance(command_of(Entry(Kind.CALL, command)), str)
+
+
+def test_a_list_of_words_is_one_command_unless_a_shell_was_told_it() -> None:
+    def told(*words: object) -> str:
+        return command_of(Entry(Kind.CALL, json.dumps({"command": words})))
+
+    assert told("bash", "-c", "make test") == "make test"
+    assert told("git", "commit", "-m") == "git commit -m"
+    assert told("bash", "-lc", "make", "test") == "bash -lc make test"
+    assert told("echo", 1) == "echo 1"
+
+
+def test_only_a_call_of_a_shell_is_one() -> None:
+    assert is_shell(Entry(Kind.CALL, "{}", tool="Bash"))
+    assert not is_shell(Entry(Kind.CALL, "{}", tool="Read"))
+    assert not is_shell(Entry(Kind.RESULT, "x", tool="Bash"))

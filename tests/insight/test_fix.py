@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from tests.support.claude_talk import Talk, remembered
+
+from recollect.insight.fix import STEPS_MAX
 from recollect.memory import Memory
+
+ERROR = "harbour.TideError: the gauge at pier nine is dry"
+
+
+def failing(number: int, error: str = ERROR, command: str = "make tides") -> Talk:
+    """A session in which an error has just appeared."""
+    talk = Talk(number, "/home/ada/harbor")
+    talk.user("Let the tides run")
+    talk.call("Bash", error, failed=True, command=command)
+    return talk
 
 
 def test_what_ended_an_error_is_told_first(memory: Memory) -> None:
@@ -22,3 +37,107 @@ def test_an_error_that_nothing_ended_says_so(memory: Memory) -> None:
 
 def test_the_text_is_no_query(memory: Memory) -> None:
     assert memory.fix('error: "unclosed (and -odd: OR') is not None
+
+
+def test_the_very_words_are_told_from_words_that_are_alike(folder: Path) -> None:
+    with remembered(
+        folder, failing(1), failing(2, "harbour.TideError: the gauge at pier two is wet")
+    ) as memory:
+        exact = memory.fix(ERROR)
+        assert [(each.hit.session.facts.id[7], each.exact) for each in exact] == [("1", True)]
+        found = memory.fix("harbour.TideError: the gauge at pier four is lost")
+        assert {each.hit.session.facts.id[7] for each in found} == {"1", "2"}
+        assert not any(each.exact for each in found)
+
+
+def test_an_error_that_shares_a_word_or_two_was_another_one(folder: Path) -> None:
+    with remembered(folder, failing(1), failing(2, "the printer at the gate is out of paper")) as memory:
+        found = memory.fix("TideError: the gauge at pier seven is dry")
+        assert [each.hit.session.facts.id[7] for each in found] == ["1"]
+
+
+def test_appearances_in_a_session_are_counted_and_one_answer_a_session_is_given(folder: Path) -> None:
+    talk = failing(1)
+    talk.call("Bash", ERROR, failed=True, command="make tides")
+    with remembered(folder, talk, failing(2)) as memory:
+        found = {each.hit.session.facts.id[7]: each.times for each in memory.fix(ERROR)}
+        assert found == {"1": 2, "2": 1}
+        assert len(memory.fix(ERROR, limit=1)) == 1
+
+
+def test_sessions_that_overcame_an_error_come_before_those_that_did_not(folder: Path) -> None:
+    stuck, cured = failing(1), failing(2, f"much else stands before it here\n{ERROR}")
+    cured.call("Bash", "12 tides", command="make tides")
+    with remembered(folder, stuck, cured) as memory:
+        assert [each.ended_by for each in memory.fix(ERROR)] == ["make tides", ""]
+
+
+def test_steps_are_what_changed_something_between_the_last_appearance_and_the_cure(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Let the tides run")
+    talk.call("Edit", "done", file_path="/w/before.py", old_string="a", new_string="b")
+    talk.call("Bash", ERROR, failed=True, command="make tides")
+    talk.assistant("I will look.")
+    talk.call("Read", "x", file_path="/w/gauge.py")
+    talk.call("Bash", "x", command="cat gauge.py; ls")
+    talk.call("Edit", "done", file_path="/w/gauge.py", old_string="a", new_string="b")
+    talk.call("Bash", "ok", command="./calibrate pier 9")
+    talk.call("Bash", "12 tides", command="make tides")
+    talk.call("Edit", "done", file_path="/w/after.py", old_string="a", new_string="b")
+    talk.assistant("The gauge was dry.")
+    with remembered(folder, talk) as memory:
+        (found,) = memory.fix(ERROR)
+        assert [step.entry.text.count("gauge.py") for step in found.steps] == [1, 0]
+        assert "calibrate" in found.steps[1].entry.text
+        assert found.ended_by == "make tides"
+        assert found.answer is not None
+        assert found.answer.entry.text == "The gauge was dry."
+
+
+def test_of_many_steps_the_last_before_the_cure_are_told_and_the_first_where_there_is_none(
+    folder: Path,
+) -> None:
+    def tried(number: int) -> Talk:
+        talk = failing(number)
+        for n in range(3 * STEPS_MAX):
+            talk.call("Edit", "done", file_path=f"/w/{n}.py", old_string="a", new_string="b")
+        return talk
+
+    cured = tried(1)
+    cured.call("Bash", "12 tides", command="make tides")
+    with remembered(folder, cured, tried(2)) as memory:
+        last, first = memory.fix(ERROR)
+        assert 4 <= len(last.steps) == len(first.steps) <= 12
+        assert f"/w/{3 * STEPS_MAX - 1}.py" in last.steps[-1].entry.text
+        assert "/w/0.py" in first.steps[0].entry.text
+
+
+def test_a_log_that_was_read_shows_an_error_and_tried_nothing(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("What does the log say?")
+    talk.call("Bash", ERROR, command="cat tides.log")
+    talk.call("Bash", "fine", command="cat tides.log")
+    with remembered(folder, talk) as memory:
+        assert [each.ended_by for each in memory.fix(ERROR)] == [""]
+
+
+def test_a_tool_that_failed_on_a_file_is_cured_by_itself_on_that_file(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Change the gauge")
+    change = {"old_string": "a", "new_string": "b"}
+    talk.call("Edit", ERROR, failed=True, file_path="/w/gauge.py", **change)
+    talk.call("Edit", "done", file_path="/w/other.py", **change)
+    talk.call("Edit", "done", file_path="/w/gauge.py", **change)
+    with remembered(folder, talk) as memory:
+        (found,) = memory.fix(ERROR)
+        assert found.ended_by == "Edit /w/gauge.py"
+        assert [step.entry.text.count("other.py") for step in found.steps] == [1]
+
+
+def test_what_a_person_pastes_is_an_appearance_and_what_the_model_says_is_none(folder: Path) -> None:
+    asked, said = Talk(1, "/home/ada/harbor"), Talk(2, "/home/ada/harbor")
+    asked.user(f"I get this: {ERROR}")
+    said.user("What did you see?")
+    said.assistant(f"I saw this: {ERROR}")
+    with remembered(folder, asked, said) as memory:
+        assert [each.hit.session.facts.id[7] for each in memory.fix(ERROR)] == ["1"]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from recollect.intake import at_risk
 from recollect.intake.at_risk import standing
 from recollect.values.records import Cursor, Role, SourceFile
 from recollect.values.stored import Source
@@ -55,6 +59,54 @@ class TestStanding:
 
     def test_what_is_overdue_goes_at_the_next_start(self, tmp_path: Path) -> None:
         assert look(tmp_path, source(written(tmp_path, "a.jsonl", 90))).oldest.days_left == 0
+
+    def test_soon_is_within_a_week_by_sessions(self, tmp_path: Path) -> None:
+        ages = {"a": 24.5, "a2": 29, "b": 22.5, "c": 21.5, "d": 90}
+        sources = [source(written(tmp_path, f"{name}.jsonl", age), name[0]) for name, age in ages.items()]
+        assert look(tmp_path, *sources).soon == 3  # c has eight days left
+
+    def test_of_several_agents_that_delete_the_days_are_those_of_whose_log_goes_first(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without a log in danger it is the shortest that any of them grants."""
+
+        @dataclass
+        class Deletes:
+            title: str
+            days: int | None
+
+            def deletes_after_days(self, home: Path, environ: object) -> int | None:
+                return self.days
+
+            def roots(self, home: Path, environ: object) -> list[Path]:
+                return [home / self.title]
+
+        def log(folder: str, days_old: float) -> Source:
+            path = tmp_path / folder / "log.jsonl"
+            path.parent.mkdir()
+            path.write_text("x")
+            os.utime(path, (NOW - days_old * DAY,) * 2)
+            return source(path, folder)
+
+        several = [Deletes("hasty", 10), Deletes("slow", 90), Deletes("keeper", None)]
+        monkeypatch.setattr(at_risk, "agents", lambda: several)
+        assert look(tmp_path).cleanup_days == 10
+        hasty, slow = log("hasty", 2.5), log("slow", 85.5)
+        found = look(tmp_path, hasty, slow, log("keeper", 900))
+        assert (found.oldest.agent, found.oldest.days_left, found.cleanup_days) == ("slow", 4, 90)
+        assert look(tmp_path, hasty).cleanup_days == 10
+
+    def test_a_log_that_may_not_be_looked_at_is_not_gone(self, tmp_path: Path) -> None:
+        loop = tmp_path / "loop"
+        loop.symlink_to(loop)
+        assert look(tmp_path, source(loop / "a.jsonl")).gone == 0
+        (tmp_path / "file").write_text("x")
+        assert look(tmp_path, source(tmp_path / "file" / "a.jsonl")).gone == 1
+
+    def test_a_subagent_counts_as_a_transcript_and_a_spilled_result_does_not(self, tmp_path: Path) -> None:
+        path = written(tmp_path, "a.jsonl", 25)
+        assert look(tmp_path, source(path, role=Role.SUBAGENT)).soon == 1
+        assert look(tmp_path, source(path, role=Role.SIDECAR)).oldest is None
 
     def test_logs_elsewhere_and_of_others_are_in_no_danger(self, tmp_path: Path) -> None:
         elsewhere = tmp_path / "backup.jsonl"

@@ -69,9 +69,9 @@ def test_a_hit_counts_what_was_folded_into_it(repetitive: Memory) -> None:
 
 def test_a_store_that_was_put_back_is_read_as_it_is_now(repetitive: Memory) -> None:
     assert repetitive.search("amber").hits
-    copy = repetitive.path.with_name("copy.h5")
-    shutil.copy(repetitive.path, copy)
-    os.replace(copy, repetitive.path)
+    path = Path(repetitive.config.store)
+    shutil.copy(path, path.with_name("copy.h5"))
+    os.replace(path.with_name("copy.h5"), path)
     assert repetitive.search("amber").hits
 
 
@@ -80,7 +80,7 @@ def test_a_forked_child_can_search(repetitive: Memory) -> None:
     assert repetitive.search("amber").hits
     context = multiprocessing.get_context("fork")
     answers = context.Queue()
-    path, config = repetitive.path, repetitive.config
+    path, config = Path(repetitive.config.store), repetitive.config
 
     def child() -> None:
         with Memory.open(path, config=config) as memory:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.search import rank as fuse
+from recollect.search import weights
 from recollect.search.rank import Candidates, Options, Ranking, neighbours, rank
 from recollect.values.records import Kind
 from recollect.values.vocabulary import FUSIONS
@@ -92,8 +92,8 @@ def test_neighbours_are_the_rows_beside_the_best_each_once(found: Candidates) ->
     added = neighbours(found.rows)
     assert len(set(added)) == len(added)
     assert (added >= 0).all()
-    assert all(np.abs(found.rows - row).min() <= fuse.REACH for row in added)
-    assert set(found.rows[: fuse.NEIGHBOURS_OF]) <= set(added)
+    assert all(np.abs(found.rows - row).min() <= weights.REACH for row in added)
+    assert set(found.rows[: weights.NEIGHBOURS_OF]) <= set(added)
 
 
 @given(any_candidates())
@@ -114,10 +114,10 @@ def test_nothing_to_rank_gives_an_empty_ranking() -> None:
 
 
 def test_an_entry_that_holds_every_word_beats_one_that_only_means_the_same() -> None:
-    tied = [{"text": 18.0, "dense": 0.3} for _ in range(fuse.TIES)]
+    tied = [{"text": 18.0, "dense": 0.3} for _ in range(weights.TIES)]
     found = candidates({"text": 0.0, "dense": 0.7}, *tied)
     ranking = rank(found, Options(text_max=20.0))
-    assert ranking.explain["dense_share"] == fuse.Weights().dense_max
+    assert ranking.explain["dense_share"] == weights.Weights().dense_max
     assert rows(found, ranking)[-1] == 0
 
 
@@ -128,10 +128,10 @@ def test_a_question_whose_words_are_hardly_found_is_decided_by_meaning() -> None
 
 
 def test_meaning_counts_more_where_the_best_by_words_score_alike() -> None:
-    alike = candidates(*({"text": 10.0, "dense": 0.5} for _ in range(fuse.TIES)))
-    apart = candidates(*({"text": 10.0 / (n + 1), "dense": 0.5} for n in range(fuse.TIES)))
+    alike = candidates(*({"text": 10.0, "dense": 0.5} for _ in range(weights.TIES)))
+    apart = candidates(*({"text": 10.0 / (n + 1), "dense": 0.5} for n in range(weights.TIES)))
     shares = [rank(each, Options()).explain["dense_share"] for each in (alike, apart)]
-    assert shares[0] > fuse.Weights().dense > shares[1]
+    assert shares[0] > weights.Weights().dense > shares[1]
 
 
 def test_a_score_stays_the_same_when_others_are_found_too() -> None:
@@ -162,7 +162,7 @@ def beside(**entry: Any) -> float:
 
 def test_an_entry_is_lifted_by_its_neighbour_and_a_short_one_more() -> None:
     assert beside(chars=50) > beside(chars=3_000) > 0
-    assert beside(row=11 + fuse.REACH) == beside(session=2) == 0
+    assert beside(row=11 + weights.REACH) == beside(session=2) == 0
 
 
 def test_an_entry_is_lifted_by_the_best_of_its_session() -> None:
@@ -178,7 +178,7 @@ def test_what_was_told_in_the_time_asked_about_comes_first_then_what_was_told_so
     window = (NOW_MS - 30 * DAY_MS, NOW_MS - 28 * DAY_MS)
     times = [*(NOW_MS - ago * DAY_MS for ago in (0, 26, 29, 35)), 0]
     factors = rank(candidates(*({"time": each} for each in times)), Options(window=window)).parts["time"]
-    assert factors[2] == 1 + fuse.Weights().time
+    assert factors[2] == 1 + weights.Weights().time
     assert factors[2] > factors[1] > factors[0] > factors[3] > factors[4] == 1
 
 
@@ -186,6 +186,182 @@ def test_recency_project_and_kind_are_factors_one_can_see() -> None:
     found = candidates({"time": NOW_MS - 100 * DAY_MS}, {"time": NOW_MS + DAY_MS}, {"kind": 99})
     parts = rank(found, Options(recency=True, now_ms=NOW_MS, boosted_sessions=(1,))).parts
     assert parts["recency"][:2].tolist() == pytest.approx([np.exp(-0.7), 1.0])
-    assert parts["project"].tolist() == [1.0, 1 + fuse.Weights().project, 1.0]
-    assert parts["kind"].tolist() == [1.0, 1.0, min(fuse.KINDS.values())]
+    assert parts["project"].tolist() == [1.0, 1 + weights.Weights().project, 1.0]
+    assert parts["kind"].tolist() == [1.0, 1.0, min(weights.KINDS.values())]
     assert not {"recency", "project", "time"} & set(rank(found, Options()).parts)
+
+
+# -- what outweighs what: each weight by a pair that it decides and one that it must not -------------
+
+
+def is_first(one: dict[str, Any], other: dict[str, Any], *more: dict[str, Any], **options: Any) -> bool:
+    """Whether the first of two entries is ranked above the second, whatever else was found."""
+    found = candidates(one, other, *more)
+    order = rank(found, Options(**{"text_max": 20.0, "now_ms": NOW_MS, **options})).order.tolist()
+    return order.index(0) < order.index(1)
+
+
+WINDOW = (NOW_MS - 30 * DAY_MS, NOW_MS - 28 * DAY_MS)
+IN_TIME, OUT_OF_TIME = NOW_MS - 29 * DAY_MS, NOW_MS - 400 * DAY_MS
+
+
+@pytest.mark.parametrize(("others_text", "is_above"), [(10.0, True), (14.0, False)])
+def test_the_time_asked_about_outweighs_a_better_match_but_not_a_far_better_one(
+    others_text: float, is_above: bool
+) -> None:
+    told = {"text": 8.0, "time": IN_TIME}
+    assert is_first(told, {"text": others_text, "time": OUT_OF_TIME}, window=WINDOW) == is_above
+
+
+@pytest.mark.parametrize(("others_text", "is_above"), [(9.5, True), (11.5, False)])
+def test_the_boosted_project_outweighs_a_better_match_but_not_a_far_better_one(
+    others_text: float, is_above: bool
+) -> None:
+    assert is_first({"text": 8.0}, {"text": others_text}, boosted_sessions=(0,)) == is_above
+
+
+@pytest.mark.parametrize(("others_text", "is_above"), [(10.0, True), (12.0, False)])
+def test_a_session_with_three_good_entries_outweighs_one_better_entry_alone(
+    others_text: float, is_above: bool
+) -> None:
+    mates = [{"text": 8.0, "session": 0, "row": 1_000 + 100 * n} for n in range(2)]
+    assert is_first({"text": 8.0}, {"text": others_text}, *mates) == is_above
+
+
+@pytest.mark.parametrize(("others_text", "is_above"), [(12.0, True), (16.0, False)])
+def test_a_weak_match_beside_a_strong_one_outweighs_a_fair_one_alone(
+    others_text: float, is_above: bool
+) -> None:
+    strong = {"text": 16.0, "session": 0, "row": 1}
+    assert is_first({"text": 4.0}, {"text": others_text}, strong) == is_above
+
+
+@pytest.mark.parametrize(("others_dense", "is_above"), [(0.56, True), (0.68, False)])
+def test_the_same_holds_by_meaning_and_there_it_counts_less(others_dense: float, is_above: bool) -> None:
+    strong = {"dense": 1.0, "session": 0, "row": 1}
+    assert is_first({"dense": 0.3}, {"dense": others_dense}, strong) == is_above
+
+
+def test_who_is_long_leans_less_on_its_neighbours() -> None:
+    tiny = beside(chars=0)
+    assert beside(chars=600) > tiny * 2 / 3
+    assert beside(chars=2_400) < tiny / 3
+
+
+def test_a_quotation_outweighs_every_word_but_not_time_and_project_together() -> None:
+    quoted = {"text": 20.0, "exact": 1, "time": OUT_OF_TIME}
+    beside_it = [{"text": 20.0, "session": 1, "row": 101 + n, "time": IN_TIME} for n in range(2)]
+    other = {"text": 20.0, "time": IN_TIME}
+    assert is_first(quoted, other, *beside_it)
+    assert not is_first(quoted, other, *beside_it, window=WINDOW, boosted_sessions=(1,))
+
+
+def usual(*entries: dict[str, Any], tenth: float = 8.0) -> Candidates:
+    """Entries among ten by words whose scores are as far apart as they usually are: 20 to 8."""
+    others = [{"text": tenth, "dense": 0.2} for _ in range(weights.TIES)]
+    return candidates(*entries, {"text": 20.0, "dense": 0.2}, *others)
+
+
+@pytest.mark.parametrize(("words", "is_above"), [(0.0, False), (8.0, True)])
+def test_all_the_words_outweigh_the_meaning_alone_but_not_the_meaning_with_some_of_them(
+    words: float, is_above: bool
+) -> None:
+    found = usual({"text": words, "dense": 1.0}, {"text": 20.0, "dense": 0.2})
+    order = rank(found, Options(text_max=20.0)).order.tolist()
+    assert (order.index(0) < order.index(1)) == is_above
+
+
+@pytest.mark.parametrize(
+    ("tenth", "least", "most"), [(20.0, 0.55, 0.65), (8.0, 0.4, 0.5), (2.0, 0.25, 0.35), (0.0, 0.2, 0.3)]
+)
+def test_the_less_words_tell_hits_apart_the_more_meaning_counts_within_limits(
+    tenth: float, least: float, most: float
+) -> None:
+    assert least <= rank(usual(tenth=tenth), Options(text_max=20.0)).explain["dense_share"] <= most
+
+
+def test_ten_must_score_alike_before_words_are_taken_to_tell_nothing_apart() -> None:
+    def share(alike: int) -> float:
+        rest = [{"text": 1.0, "dense": 0.2} for _ in range(10)]
+        found = candidates(*({"text": 20.0, "dense": 0.2} for _ in range(alike)), *rest)
+        return rank(found, Options(text_max=20.0)).explain["dense_share"]
+
+    assert share(10) > 2 * share(9)
+
+
+def test_words_that_are_nowhere_leave_it_all_to_meaning() -> None:
+    found = candidates({"dense": 0.4}, {"dense": 0.9})
+    by_meaning = rank(found, Options(mode="vector"))
+    assert rank(found, Options()).scores.tolist() == by_meaning.scores.tolist()
+
+
+def test_a_likeness_that_any_two_texts_have_counts_nothing() -> None:
+    parts = rank(candidates({"dense": 0.15}, {"dense": 0.3}, {"dense": 1.0}), Options()).parts["dense"]
+    assert parts[0] == 0 < parts[1] < parts[2] == 1
+
+
+def test_kinds_decide_between_equal_hits_and_not_between_unequal_ones() -> None:
+    kinds = list(weights.KINDS)
+    equal = candidates(*({"text": 8.0, "kind": kind} for kind in kinds))
+    factors = rank(equal, Options(text_max=20.0)).parts["kind"]
+    ranks = {
+        kind: sorted(set(factors), reverse=True).index(factor)
+        for kind, factor in zip(kinds, factors, strict=True)
+    }
+    assert [ranks[kind] for kind in (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY)] == [0, 1, 1]
+    assert {ranks[kind] for kind in (Kind.THOUGHT, Kind.CALL, Kind.RESULT)} == {2}
+    assert ranks[Kind.IMAGE] == 3
+    assert {ranks[kind] for kind in (Kind.CONTEXT, Kind.EVENT, Kind.UNKNOWN)} == {4}
+    for kind in kinds:
+        assert not is_first({"text": 8.0}, {"text": 12.0, "kind": kind}), kind
+
+
+def test_a_day_before_the_window_counts_little_and_days_after_it_still_something() -> None:
+    def factor(time: float, window: tuple[int, int] = WINDOW) -> float:
+        found = candidates({"time": time})
+        return float(rank(found, Options(window=window)).parts["time"][0] - 1) / weights.Weights().time
+
+    start, end = WINDOW
+    assert factor(start - DAY_MS / 12) > 0.9
+    assert factor(start - DAY_MS) < 0.5
+    assert factor(end + 3 * DAY_MS) > 0.5 > factor(end + 7 * DAY_MS)
+    assert factor(end + 30 * DAY_MS, (end - 60 * DAY_MS, end)) > 0.5  # the longer ago, the vaguer
+    assert factor(end + 60 * DAY_MS, (end - 60 * DAY_MS, end)) < 0.5
+
+
+def test_by_ranks_the_first_on_both_sides_scores_one_and_a_middling_place_on_both_beats_one_side_alone() -> (
+    None
+):
+    def both(place: int) -> bool:
+        filler = [{"text": 200.0 - n, "dense": 0.9 - n / 1000} for n in range(100)]
+        one_side = {"text": 300.0, "dense": np.nan}
+        middling = {"text": 200.5 - place, "dense": 0.9005 - place / 1000}
+        return is_first(middling, one_side, *filler, fusion="rrf")
+
+    assert both(40)
+    assert not both(80)
+    found = candidates({"text": 0.5, "dense": 0.9}, {"text": 0.25, "dense": 0.1})
+    scores = rank(found, Options(fusion="rrf")).scores
+    assert scores[0] == 1 > scores[1] > 0.9
+
+
+def test_without_a_bound_the_best_by_words_is_the_bound() -> None:
+    assert rank(candidates({"text": 5.0}, {"text": 2.5}), Options()).parts["text"].tolist() == [1.0, 0.5]
+
+
+def test_differences_below_what_an_index_can_tell_are_none() -> None:
+    found = candidates({"text": 5.0 + 1e-9}, {"text": 5.0})
+    assert rows(found, rank(found, Options(text_max=20.0))) == [100, 0]
+
+
+def test_lengths_and_quotations_may_be_left_out() -> None:
+    found = candidates(
+        {"text": 5.0, "chars": 0, "row": 10, "session": 1}, {"text": 4.0, "chars": 0, "row": 11}
+    )
+    bare = Candidates(found.rows, found.sessions, found.kinds, found.times, found.text, found.dense)
+    assert rank(bare, Options()).scores.tolist() == rank(found, Options()).scores.tolist()
+
+
+def test_the_rows_beside_the_best_are_two_on_either_side_of_a_page_of_them() -> None:
+    assert neighbours(np.array([10])).tolist() == [8, 9, 10, 11, 12]
+    assert 10 <= len(neighbours(np.arange(0, 10_000, 100))) // 5 <= 20

@@ -1,10 +1,16 @@
-"""A conversation with Claude Code, said line by line, as the log it leaves."""
+"""Conversations with Claude Code, said line by line, as the logs they leave and as a memory of them."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.support.memories import open_memory
+
+from recollect.memory import Memory
 
 
 class Talk:
@@ -28,6 +34,10 @@ class Talk:
         answer = {"type": "tool_result", "tool_use_id": name, "content": result, "is_error": failed}
         self._add("user", [answer])
 
+    def forget(self) -> None:
+        """The last line is lost, as when a session is killed."""
+        self._lines.pop()
+
     def _add(self, role: str, content: Any) -> None:
         n = len(self._lines)
         self._lines.append(
@@ -47,3 +57,13 @@ class Talk:
         target = folder / "projects" / self._cwd.replace("/", "-")
         target.mkdir(parents=True, exist_ok=True)
         (target / f"{self.id}.jsonl").write_text("\n".join(self._lines) + "\n", "utf-8")
+
+
+@contextlib.contextmanager
+def remembered(folder: Path, *talks: Talk) -> Iterator[Memory]:
+    """A memory of these talks and nothing else."""
+    for talk in talks:
+        talk.write(folder / "logs")
+    with open_memory(folder / "memory.h5") as memory:
+        memory.ingest([folder / "logs"])
+        yield memory

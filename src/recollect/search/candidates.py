@@ -20,12 +20,12 @@ from recollect.search import rank as fuse
 from recollect.search.query import AllOf, Node, Word
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, Query
+from recollect.search.weights import CANDIDATES
 from recollect.store.contract import Array
 
 if TYPE_CHECKING:
     from recollect.search.vectors.index import VectorIndex
 
-CANDIDATES = 64  # of each side; 60 rank as well as 300 (docs/decisions/015)
 MASKED_BELOW = 0.3  # the share of entries that pass a filter: of more, the nearest are looked through
 FILTERS_KEPT = 16
 

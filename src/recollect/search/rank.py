@@ -11,7 +11,7 @@ and the options.
 Surprising: a candidate's neighbours count only if they are candidates too. `neighbours` says which
 rows to add before `rank` is called; they may then be hits themselves.
 
-The numbers were tuned together, on halves of public sets: docs/decisions/015-fusion.md.
+The numbers are in `weights`.
 """
 
 from __future__ import annotations
@@ -22,56 +22,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.search.weights import (
+    DENSE_FLOOR,
+    EARLY_MS,
+    KINDS,
+    LATE_MS_MIN,
+    NEIGHBOURS_OF,
+    REACH,
+    RECENCY_PER_DAY,
+    RRF_K,
+    SESSION_BEST,
+    TIES,
+    Weights,
+)
 from recollect.values.records import Kind
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]  # of whatever kind an index gives
-
-
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What counts how much. All of it is smooth: a fifth more or less of any one is within the noise."""
-
-    dense: float = 0.45  # share of meaning where words separate the hits as well as they usually do
-    dense_by_ties: float = 0.5  # more where the ten best by words score alike, less where one stands out
-    ties_usual: float = 0.4  # score of the tenth by words over that of the first
-    dense_min: float = 0.2
-    dense_max: float = 0.6  # words that are all there must not be outvoted: an exact match stays first
-    text_beside: float = 0.4  # of the better neighbour's text: the answer often stands beside the words
-    dense_beside: float = 0.2
-    short_chars: float = 1200.0  # an entry of this length leans on its neighbours half as much as a tiny one
-    session: float = 0.6  # of the mean of the session's best three: where there is more, it is about that
-    exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
-    time: float = 0.5  # told within the time the question names
-    project: float = 0.3  # option: of the project one works in
-
-
-# A person's own words are the best key to a conversation, and tool output is mostly bulk.
-# Measured for prompt and answer alone; the others by judgement.
-KINDS = {
-    Kind.PROMPT: 1.0,
-    Kind.ANSWER: 0.95,
-    Kind.SUMMARY: 0.95,
-    Kind.THOUGHT: 0.9,
-    Kind.CALL: 0.9,
-    Kind.RESULT: 0.9,
-    Kind.IMAGE: 0.8,
-    Kind.CONTEXT: 0.7,
-    Kind.EVENT: 0.7,
-    Kind.UNKNOWN: 0.7,
-}
-
-BM25_MAX = 2.2  # k1 + 1 of the text index: what a word's rarity is multiplied by at most
-DENSE_FLOOR = 0.2  # cosine of a question and a random entry, with the default embedder
-TIES = 10  # hits by words that are compared to see whether words tell them apart
-RRF_K = 60.0
-SESSION_BEST = 3
-NEIGHBOURS_OF = 16  # of the best of each side: beyond, a neighbour changes nothing on a first page
-REACH = 2  # rows: between two entries of a conversation there may be one that is not searched
-RECENCY_PER_DAY = 0.007
-EARLY_MS = 86_400_000.0  # before the window: a day, for time zones and plans
-LATE_MS_MIN = 7 * EARLY_MS  # after it: things are told later, the longer ago the vaguer
 
 
 @dataclass(frozen=True, slots=True)

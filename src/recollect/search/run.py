@@ -25,6 +25,7 @@ from recollect.search.snippet import Highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
 from recollect.search.time_words import window
+from recollect.search.weights import NOT_NEAR_WEIGHT
 from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
 from recollect.values.hits import Fresh, Hit, Results
@@ -41,7 +42,6 @@ PATTERN_SECONDS = 2.0
 PATTERN_ROWS = 512  # read at a time, newest first
 RERANKED = 50
 FOLDED_MAX = 150  # of the best: what comes behind them is not compared
-NOT_NEAR_WEIGHT = 0.5
 WEIGHT_MAX = 1_000.0
 SIMILAR_NAMED = 10
 BY_MEANING = "no entry has any of these words; these are the nearest by meaning"

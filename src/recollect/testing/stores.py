@@ -661,6 +661,37 @@ class StoreContract:
         with store.view() as view:
             assert len(texts(view, "3f2a")) == 12
 
+    def test_a_view_stays_what_it_was_when_the_thread_that_came_first_leaves(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(writer, [line("before", uuid="u0")])
+            writer.commit()
+        first_is_in, second_is_in, written = threading.Event(), threading.Event(), threading.Event()
+
+        def come_first() -> None:
+            with store.view():
+                first_is_in.set()
+                second_is_in.wait()
+
+        def stay() -> list[str]:
+            first_is_in.wait()
+            with store.view() as view:
+                second_is_in.set()
+                written.wait()
+                return texts(view, "3f2a")
+
+        with ThreadPoolExecutor(2) as pool:
+            leaving, staying = pool.submit(come_first), pool.submit(stay)
+            leaving.result()
+            try:
+                with store.writer() as writer:
+                    take(writer, [line("after", uuid="u1")])
+                    writer.commit()
+            finally:
+                written.set()
+            assert staying.result() == ["before"]
+        with store.writer():
+            pass  # puts in place what readers kept waiting
+
     def test_appends_of_several_threads_are_numbered_one_after_the_other(self, store: Store) -> None:
         with ThreadPoolExecutor(4) as pool:
             numbers = list(pool.map(lambda number: store.append(segment(number)), range(20)))

@@ -18,26 +18,19 @@ from functools import cached_property
 import tantivy
 
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
-from recollect.search.rank import BM25_MAX
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
 from recollect.search.stop_words import STOP_WORDS
 from recollect.search.text.fields import encodable, path_term
 from recollect.search.text.index import TextIndex
+from recollect.search.weights import BM25_MAX, PARTS_WEIGHT, PHRASE_WEIGHT, SENTENCE_TERMS, WHOLE_WEIGHT
 from recollect.values.errors import UsageError
 from recollect.values.records import Kind
 
 TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
-SENTENCE_TERMS = 4  # from so many words on, a question that stands somewhere word for word is a quotation
 SENTENCE_TERMS_MAX = 64
 ROWS_AS_TERMS = 1_000  # up to so many, single terms are several times faster than a set of them
 VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 
-# What a match is worth beside one of a word in the text.
-PARTS_WEIGHT = 0.6  # parts of identifiers: found, but no match for the words themselves
-WHOLE_WEIGHT = 0.05  # an identifier as written; more would let project names outvote what is asked of them
-PHRASE_WEIGHT = 0.5  # two or three words next to each other, in order; for more there is `exact`
-
-# Words that say nothing alone. They are left out of a question that has others.
 ROLES = {
     "user": (Kind.PROMPT,),
     "assistant": (Kind.ANSWER, Kind.THOUGHT, Kind.CALL),
