@@ -35,7 +35,7 @@ def location(name: str | os.PathLike[str]) -> Location:
         return word
     try:
         return Path(word if found is None else _file_path(found[2])).expanduser()
-    except RuntimeError as error:  # the home of somebody whom this machine does not know
+    except (RuntimeError, ValueError) as error:  # a home that nobody has, a NUL in its name
         raise UsageError(f"{word}: {error}", hint="write out the whole path") from error
 
 

@@ -16,6 +16,8 @@ import pytest
 
 from recollect.store.contract import Array, BulkWriter, Store, View, Writer, carry_vectors
 from recollect.store.registry import location, open_store
+from recollect.testing.derived import DerivedContract
+from recollect.testing.replacing import ReplacingContract
 from recollect.values.errors import NotFound, StoreBusy
 from recollect.values.ids import entry_id
 from recollect.values.records import (
@@ -46,7 +48,11 @@ def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = 
 
     data = json.dumps({"uuid": uuid, "text": text}, ensure_ascii=False, separators=(",", ":"))
     entry = Entry(kind, text, time_ms=1_700_000_000_000, tool="Bash", call="toolu_1", model="m-1")
-    return Line(data.encode("utf-8", "surrogatepass"), 0, Parsed("user", (entry,), uuid=uuid, usage=usage))
+    return Line(
+        data.encode("utf-8", "surrogatepass"),
+        0,
+        Parsed("user", (entry,), uuid=uuid, usages=(usage,) if usage else ()),
+    )
 
 
 def source(name: str = "a.jsonl", role: Role = Role.MAIN) -> SourceFile:
@@ -145,7 +151,7 @@ def shown(view: View) -> dict[str, Any]:
     }
 
 
-class StoreContract:
+class StoreContract(DerivedContract, ReplacingContract):
     """What every store promises. An engine's test class inherits it and gives three fixtures.
 
     `store`: an empty store. `empty`: another one. `reopen`: makes another handle on `store`, as another

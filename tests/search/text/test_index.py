@@ -45,7 +45,7 @@ class Talk:
     """A store to which is said more and more."""
 
     def __init__(self) -> None:
-        self.store = ReferenceStore()
+        self.store = ReferenceStore(step=1)
         self.lines = 0
 
     def say(self, *texts: str, flags: int = 0, id_: str = "3f2a0000-aaaa") -> None:

@@ -69,6 +69,11 @@ class World:
         self.store = Hdf5Store.open(self.path, create=True)
         self.embedder = Counting()
 
+    def reopen(self) -> None:
+        """Hold nothing of the store that another process may want."""
+        self.store.close()
+        self.store = Hdf5Store.open(self.path)
+
     def say(self, *texts: str, kind: Kind = Kind.ANSWER, flags: int = 0, name: str = "a.jsonl") -> None:
         with self.store.writer() as writer:
             have = writer.view().info().entries
@@ -301,11 +306,11 @@ def test_what_another_cache_embedded_meanwhile_is_not_stored_twice(world: World,
     def overtaken(texts: Sequence[str]) -> Vectors:
         del world.embedder.encode
         (tmp_path / "other").mkdir()
-        with Hdf5Store(world.path) as store, store.view() as view:
-            info = view.info()
-        other = VectorIndex.open(tmp_path / "other", info.id, info.epoch, Counting())
-        assert other.catch_up(store.view, store.writer) == 2
-        store.close()
+        with Hdf5Store(world.path) as store:
+            with store.view() as view:
+                info = view.info()
+            other = VectorIndex.open(tmp_path / "other", info.id, info.epoch, Counting())
+            assert other.catch_up(store.view, store.writer) == 2
         return world.embedder.encode(texts)
 
     world.embedder.encode = overtaken
@@ -407,7 +412,7 @@ def test_another_revision_starts_afresh_and_each_model_keeps_its_own(world: Worl
 def test_a_rewritten_store_keeps_its_vectors_and_makes_the_map_again(world: World, rewrite) -> None:
     world.say("one", "two", "one")
     stale = world.caught_up()
-    world.store.close()
+    world.reopen()
     with open_memory(world.path) as memory:
         rewrite(memory)
     assert stale.catch_up(world.store.view, world.store.writer) == 3, "of the old epoch it stays as it was"
@@ -509,7 +514,7 @@ def test_a_reader_sees_the_old_state_until_it_looks_again(world: World) -> None:
 
 def test_one_process_searches_while_another_indexes(world: World) -> None:
     world.say(*(f"text {n % 300} and {n}" for n in range(600)))
-    world.store.close()
+    world.reopen()
     reader, query, reached = world.open(), world.embedder.encode_query("text 7 and 7"), [0]
     with subprocess.Popen(command(world), env=environment(), stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -548,7 +553,7 @@ def command(world: World) -> list[str]:
 def test_killed_at_any_moment_it_goes_on_where_it_was(world: World) -> None:
     """Real processes, killed without warning; at the end nothing is missing and nothing is there twice."""
     world.say(*(f"text {n % 300} and {n}" for n in range(600)))
-    world.store.close()
+    world.reopen()
     chance, reached = random.Random(4), [0]
     for _ in range(6):
         with subprocess.Popen(command(world), env=environment(), stdout=subprocess.PIPE, text=True) as child:

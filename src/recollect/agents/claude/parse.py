@@ -282,7 +282,12 @@ def _chain(
     if not known:
         name = name[:NAME_CHARS_MAX]
     return Parsed(
-        name, tuple(entries), known, text_of(record.get("uuid")), text_of(record.get("parentUuid")), usage
+        name,
+        tuple(entries),
+        known,
+        text_of(record.get("uuid")),
+        text_of(record.get("parentUuid")),
+        (usage,) if usage else (),
     )
 
 
