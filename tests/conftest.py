@@ -12,13 +12,10 @@ from tests.support.examples import PROFILES
 from tests.support.memories import scratch
 
 # No test holds a time limit, nor counts how long an example takes to make: the machines are shared.
+# What Hypothesis itself passes over is a matter of luck.
+_UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 for _name, _examples in PROFILES.items():
-    settings.register_profile(
-        _name,
-        deadline=None,
-        max_examples=_examples,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    )
+    settings.register_profile(_name, deadline=None, max_examples=_examples, suppress_health_check=_UNCHECKED)
 settings.load_profile("quick")  # `--hypothesis-profile` is heard after this
 
 # A shell starts what it puts into the background with Ctrl-C ignored, and the children inherit that.
