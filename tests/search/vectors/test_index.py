@@ -69,11 +69,6 @@ class World:
         self.store = Hdf5Store.open(self.path, create=True)
         self.embedder = Counting()
 
-    def reopen(self) -> None:
-        """Hold nothing of the store that another process may want."""
-        self.store.close()
-        self.store = Hdf5Store.open(self.path)
-
     def say(self, *texts: str, kind: Kind = Kind.ANSWER, flags: int = 0, name: str = "a.jsonl") -> None:
         with self.store.writer() as writer:
             have = writer.view().info().entries
