@@ -101,7 +101,10 @@ def everything(view: View) -> object:
         keys, rows = view.vectors(model)
         vectors[model] = dict(zip(keys.tolist(), rows.tolist(), strict=True))
     derived = [(table, listed(view.derived(table))) for table in view.derived_tables() if table.rows]
-    derived = [sorted(view.entry_ids(view.replaced().tolist())), *(each for each in derived if each[0] != REPLACED)]
+    derived = [
+        sorted(view.entry_ids(view.replaced().tolist())),
+        *(each for each in derived if each[0] != REPLACED),
+    ]
     return sessions, sources, usage, view.types(), vectors, walks, derived, view.info().lines
 
 

@@ -430,7 +430,8 @@ class Hdf5Writer(Hdf5View):
         """The entries of lines before one that are shown."""
         return [row for each in lines if each < line for row in self._entries_of(each) if row in shown]
 
-    def _mark_replaced(self, rows: Sequence[int]) -> None:
+    def _mark_replaced(self, gone: Sequence[int]) -> None:
+        rows = [row for row in gone if row not in self._replaced]
         if not rows:
             return
         self._seal()
