@@ -59,10 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def measured(folder: Path, view: View) -> dict[str, str]:
     """Each figure by its name."""
     info = view.info()
-    entries = (each.entry for each in view.entry_range(0, info.entries) if is_indexed(each.entry))
+    entries = (each.entry for each in view.entry_range(0, info.rows_end) if is_indexed(each.entry))
     text_mb = sum(len(body_of(entry).encode()) for entry in entries) / 1e6
     index = TextIndex.open(folder, info.id, info.epoch)
-    building = timed(lambda: index.catch_up(Shortened(view, info.entries - HELD_BACK_ROWS)))  # type: ignore[arg-type]
+    building = timed(lambda: index.catch_up(Shortened(view, info.rows_end - HELD_BACK_ROWS)))  # type: ignore[arg-type]
     size_mb = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
     adding = timed(lambda: index.catch_up(view))
     opening = [timed(lambda: TextIndex.open(folder, info.id, info.epoch)) for _ in range(9)]
@@ -84,12 +84,12 @@ def measured(folder: Path, view: View) -> dict[str, str]:
 class Shortened:
     """A view without its last rows."""
 
-    def __init__(self, view: View, entries: int) -> None:
-        self._view, self._entries = view, entries
-        self.entry_range = view.entry_range
+    def __init__(self, view: View, rows_end: int) -> None:
+        self._view, self._rows_end = view, rows_end
+        self.entry_range, self.replaced = view.entry_range, view.replaced
 
     def info(self) -> StoreInfo:
-        return replace(self._view.info(), entries=self._entries)
+        return replace(self._view.info(), rows_end=self._rows_end)
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, float]:

@@ -121,7 +121,7 @@ def test_every_agent_is_documented(agent: Agent) -> None:
     name, version = agent.name, agent.version
     text = page("adapters.md")
     assert f"| `{name}` |" in text
-    section = re.search(rf"^## {name}$(.*?)(?=^## )", text, re.MULTILINE | re.DOTALL)
+    section = re.search(rf"^## {name}$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert section is not None
     assert f"Version {version}." in section[1]
 

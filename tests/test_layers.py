@@ -6,12 +6,14 @@ Every import statement counts, wherever it stands: inside a function, or for typ
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support import ROOT
 
 import recollect
 from recollect.values import errors
@@ -118,7 +120,6 @@ def test_every_module_has_a_layer_and_every_layer_its_modules() -> None:
     assert len(EDGES) > 100, "the walk sees imports"
 
 
-@pytest.mark.xfail(strict=True, reason="the house is being moved into")
 def test_imports_point_down() -> None:
     wrong = [f"{module} imports {target}" for module, target in EDGES if depth(target) < depth(module)]
     assert wrong == []
@@ -159,6 +160,23 @@ def test_only_faces_and_facade_read_the_environment() -> None:
             if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"):
                 wrong.append(f"{module}:{node.lineno}")
     assert wrong == []
+
+
+def test_the_page_about_internals_draws_the_same_house() -> None:
+    page = (ROOT / "docs" / "internals.md").read_text("utf-8")
+    block = page[page.index("\n\n    ") + 2 : page.index("\n\nImports point down")]
+    drawn: dict[str, tuple[str, ...]] = {}
+    for line in block.splitlines():
+        found = re.match(r" {4}(\w+) +((?:\S+ {2})*\S+) {3}", line)  # rooms stand two blanks apart
+        assert found is not None, line
+        drawn[found[1]] = tuple(sorted(each.rstrip("/") for each in found[2].split()))
+    assert drawn == {layer: tuple(sorted(rooms)) for layer, rooms in LAYERS.items() if layer != "surface"}
+
+
+def test_the_page_about_internals_names_files_that_are_there() -> None:
+    page = (ROOT / "docs" / "internals.md").read_text("utf-8")
+    for name in set(re.findall(r"`([a-z_*/]+/[a-z_*]+\.py)`", page)):
+        assert list(SOURCE.glob(name)) or list(ROOT.glob(name)), name
 
 
 def test_the_public_surface_is_sorted_and_importable() -> None:

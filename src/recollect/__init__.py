@@ -8,6 +8,7 @@ from __future__ import annotations
 __version__ = "0.1.0"
 
 __all__ = [
+    "DerivedDamaged",
     "EmbedderFailed",
     "Entry",
     "Hit",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from recollect.memory import Memory
     from recollect.values.errors import (
+        DerivedDamaged,
         EmbedderFailed,
         NotAStore,
         NotFound,

@@ -171,7 +171,8 @@ def crashes_in_recovery(
                 where = f"power cut (seed {n}/{m}/{seed}) after {describe(disk.log, m)}"
                 how = f"killed after {describe(log, n)}; {where}"
                 files = later.after_power_cut(random.Random(f"{n}/{m}/{seed}"))
-                last = [story.final] if recovery is ingest_again else []
+                seen = [state for state in allowed if state is not None and recovery is ingest_again]
+                last = [story.final | {"derived": state["derived"]} for state in seen]
                 yield Crash(files, how, last if m == len(disk.log) and last else allowed + last)
 
 

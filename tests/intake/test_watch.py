@@ -26,7 +26,7 @@ from tests.support import SOURCE
 from tests.support.examples import examples
 from tests.support.memories import scratch
 
-from recollect.cli import main, rounds
+from recollect.cli import main, watch_round
 from recollect.cli import watch as face
 from recollect.cli.screen import Screen
 from recollect.cli.watch_round import Stop, nothing_told
@@ -517,7 +517,7 @@ class TestWatcher:
     def test_it_rests_in_proportion_to_its_work(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(face, "_REST", 5)
         rests: list[float] = []
-        monkeypatch.setattr(face, "rested", lambda seconds, stop: rests.append(seconds))
+        monkeypatch.setattr(bench.stop, "rest", rests.append)
         bench.answers = [{**done(), "seconds": seconds} for seconds in (0.0, 2.0, 1000.0)]
         bench.run(*[Batch(everything=True)] * 3)
         assert rests == [0.0, 10.0, 60.0]
@@ -753,10 +753,10 @@ class TestWhole:
         self, machine: Machine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(sys, "executable", "/bin/false")
-        told = rounds.work_apart(Config(machine.store, "here"), None, Stop())
+        told = watch_round.work_apart(Config(machine.store, "here"), None, Stop())
         assert told["error"]["message"].startswith("a round ended early (exit 1)")
         monkeypatch.setattr(sys, "executable", str(machine.home / "nothing"))
-        told = rounds.work_apart(Config(machine.store, "here"), None, Stop())
+        told = watch_round.work_apart(Config(machine.store, "here"), None, Stop())
         assert told["error"]["error"] == "OSError"
 
     def test_windows_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:

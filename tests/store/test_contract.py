@@ -16,9 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.support.examples import examples
 
 from recollect.store.contract import Store, View
+from recollect.store.derived import REPLACED, DerivedTable, Rewrite
 from recollect.store.hdf5.check import check_path
 from recollect.store.hdf5.engine import Hdf5Store
+from recollect.testing.derived import COLUMNS, listed, some_rows
 from recollect.testing.reference import ReferenceStore
+from recollect.testing.replacing import said, save, take_lines
 from recollect.testing.stores import HOST, StoreContract, facts, line, source
 from recollect.values.records import Cursor, Kind, Line, LineFlag, Usage
 from recollect.values.stored import VectorModel, source_bytes
@@ -97,7 +100,12 @@ def everything(view: View) -> object:
     for model in view.vector_models():
         keys, rows = view.vectors(model)
         vectors[model] = dict(zip(keys.tolist(), rows.tolist(), strict=True))
-    return sessions, sources, usage, view.types(), vectors, walks, view.info().lines
+    derived = [(table, listed(view.derived(table))) for table in view.derived_tables() if table.rows]
+    derived = [
+        sorted(view.entry_ids(view.replaced().tolist())),
+        *(each for each in derived if each[0] != REPLACED),
+    ]
+    return sessions, sources, usage, view.types(), vectors, walks, derived, view.info().lines
 
 
 def _walks(view: View, session: int) -> object:
@@ -161,6 +169,29 @@ class Histories(RuleBasedStateMachine):
                 ours.commit()
                 theirs.commit()
 
+    @rule(
+        which=st.integers(0, 1),
+        records=st.lists(
+            st.tuples(st.sampled_from("abcdef"), st.sampled_from(["", "1", "2", "3"]), st.integers(0, 3)),
+            min_size=1,
+            max_size=6,
+        ),
+        document=st.booleans(),
+        keep=st.booleans(),
+    )
+    def replace(self, which, records, document, keep):
+        """Records stated again and rewound in a log, or one more version of a document, of one session."""
+        lines = [
+            said(text, uuid, (uuid,) if uuid and how else (), uuid if how == 3 else "")
+            for text, uuid, how in records
+        ]
+        with self.store.writer() as ours, self.reference.writer() as theirs:
+            for writer in (ours, theirs):
+                give = save if document else take_lines
+                give(writer, lines, name=f"{which}.{'json' if document else 'log'}", id_="replacing")
+                if keep:
+                    writer.commit()
+
     @rule(keys=st.lists(st.integers(0, 50), max_size=5), name=st.sampled_from("ab"), keep=st.booleans())
     def embed(self, keys, name, keep):
         model = VectorModel(name, "1", 2)
@@ -168,6 +199,17 @@ class Histories(RuleBasedStateMachine):
         with self.store.writer() as ours, self.reference.writer() as theirs:
             for writer in (ours, theirs):
                 writer.add_vectors(model, np.array(keys, np.uint64), rows)
+                if keep:
+                    writer.commit()
+
+    @rule(count=st.integers(0, 4), name=st.sampled_from("ab"), keep=st.booleans(), drop=st.booleans())
+    def derive(self, count, name, keep, drop):
+        table = DerivedTable(name, 1, COLUMNS, Rewrite.CARRY)
+        with self.store.writer() as ours, self.reference.writer() as theirs:
+            for writer in (ours, theirs):
+                if drop:
+                    writer.drop_derived(table)
+                writer.add_derived(table, some_rows(count, 2 * count), built_to=count)
                 if keep:
                     writer.commit()
 

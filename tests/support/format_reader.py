@@ -147,15 +147,15 @@ class FormatReader:
         assert len(lengths) == 1, f"the columns of {table} differ in length"
         return lengths.pop()
 
-    def stream(self, name: str, start: int, stop: int) -> bytes:
+    def stream(self, path: str, start: int, stop: int) -> bytes:
         if start >= stop:
             return b""
-        ends = self.column(f"streams/{name}/blocks", "end")
+        ends = self.column(f"{path}/blocks", "end")
         number = next_above(ends, start)
         found = []
         while start < stop:
             base = ends[number - 1] if number else 0
-            found.append(self.block(f"streams/{name}", number)[start - base : stop - base])
+            found.append(self.block(path, number)[start - base : stop - base])
             start, number = ends[number], number + 1
         return b"".join(found)
 
@@ -173,7 +173,10 @@ class FormatReader:
     # -- texts and names
 
     def text(self, at: int, length: int) -> str:
-        return self.stream("texts", at, at + length).decode("utf-8", "surrogatepass")
+        return self.word("streams/texts", at, length)
+
+    def word(self, stream: str, at: int, length: int) -> str:
+        return self.stream(stream, at, at + length).decode("utf-8", "surrogatepass")
 
     def text_at(self, table: str, what: str, row: int) -> str:
         return self.text(self.cell(table, f"{what}at", row), self.cell(table, f"{what}length", row))
@@ -192,7 +195,7 @@ class FormatReader:
 
     def line(self, row: int) -> bytes:
         start = self.cell("lines", "end", row - 1) if row else 0
-        return self.stream("lines", start, self.cell("lines", "end", row))
+        return self.stream("streams/lines", start, self.cell("lines", "end", row))
 
     def chain(self, table: str, last: int) -> list[int]:
         intervals = []
@@ -300,6 +303,30 @@ class FormatReader:
             numbers = struct.unpack(f"<{dims * count}e", halves)
             for n, key in enumerate(struct.unpack_from(f"<{count}Q", block)):
                 yield key, list(numbers[n * dims : (n + 1) * dims])
+
+    # -- derived tables
+
+    def derived(self) -> dict[tuple[str, int], tuple[int, dict[str, list[Any]]]]:
+        """How far each table is built, and its columns, by name and revision."""
+        found = {}
+        for name, revisions in self.file.get("derived", {}).items():
+            for revision, group in revisions.items():
+                told = json.loads(group.attrs["table"])
+                assert (told["name"], str(told["revision"])) == (name, revision)
+                path = f"derived/{name}/{revision}"
+                columns = {c: self.derived_column(path, c, kind) for c, kind in told["columns"].items()}
+                found[name, told["revision"]] = int(group.attrs["built_to"]), columns
+        return found
+
+    def derived_column(self, path: str, column: str, kind: str) -> list[Any]:
+        if kind == "text":
+            at, length = (self.column(f"{path}/rows", f"{column}_{part}") for part in ("at", "length"))
+            return [self.word(f"{path}/texts", *place) for place in zip(at, length, strict=True)]
+        values = self.column(f"{path}/rows", column)
+        if kind != "name":
+            return list(values)
+        at, length = (self.column(f"{path}/names", part) for part in ("at", "length"))
+        return [self.word(f"{path}/texts", at[row], length[row]) for row in values]
 
     # -- the journal
 

@@ -214,7 +214,7 @@ def _half(session: int) -> bytes:
 
 
 def main() -> int:
-    from recollect.store.hdf5.header import FORMAT_VERSION
+    from recollect.light.store_header import FORMAT_VERSION
 
     _FOLDER.mkdir()
     try:

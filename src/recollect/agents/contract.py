@@ -18,8 +18,8 @@ imports inside its methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
@@ -56,6 +56,26 @@ class Parser(Protocol):
 
     def state(self) -> dict[str, Any]:
         """What a later parser of the same source needs to go on: small, JSON-able."""
+        ...
+
+
+@runtime_checkable
+class CutsRecords(Protocol):
+    """What a parser has besides where a document is saved again as a whole: it cuts it into records.
+
+    Records come as (key, bytes): the key stays the same while the record changes. What another version of
+    the document had too is stored once; what only an older one had is kept, and shown no more.
+    """
+
+    def records(self, data: bytes, /) -> Iterator[tuple[str, bytes]]:
+        """The records of a whole document, in order: all their bytes together are the document.
+
+        None at all where the document is not whole, which happens while it is being saved.
+        """
+        ...
+
+    def record(self, key: str, data: bytes, /) -> Parsed:
+        """Turn one of them into entries."""
         ...
 
 

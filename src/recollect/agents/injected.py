@@ -105,10 +105,10 @@ def _shows_memory(command: str) -> bool:
         return False
     found = False
     for first, words in _stages(command):
-        ours = first and _is_ours(words)
-        if not ours and not (words and words[0] in (_SILENT if first else _FILTERS)):
+        shows = first and _is_recollect(words)
+        if not shows and not (words and words[0] in (_SILENT if first else _FILTERS)):
             return False
-        found = found or ours
+        found = found or shows
     return found
 
 
@@ -136,7 +136,7 @@ def _stages(command: str) -> Iterator[tuple[bool, list[str]]]:
         yield first, words
 
 
-def _is_ours(words: list[str]) -> bool:
+def _is_recollect(words: list[str]) -> bool:
     if words[0].rpartition("/")[2] != "recollect":
         return False
     named = [word for word, before in zip(words[1:], words, strict=False) if before != "--store"]

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from recollect.agents.contract import Agent, Parser
+from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
@@ -71,13 +71,13 @@ class Ingest:
     def adopt(self, portion: Report, path: str, size: int) -> None:
         """Count what a worker did, as if it had been done here."""
         for name in Report.__slots__:
-            ours, theirs = getattr(self.report, name), getattr(portion, name)
-            if isinstance(ours, Counter | dict):
-                ours.update(theirs)
-            elif isinstance(ours, list):
-                ours.extend(theirs[: _PLACES_MAX - len(ours)])
+            counted, theirs = getattr(self.report, name), getattr(portion, name)
+            if isinstance(counted, Counter | dict):
+                counted.update(theirs)
+            elif isinstance(counted, list):
+                counted.extend(theirs[: _PLACES_MAX - len(counted)])
             else:
-                setattr(self.report, name, ours + theirs)
+                setattr(self.report, name, counted + theirs)
         self.dirty = True
         self._done += size
         self._moved(path, size)
@@ -241,9 +241,9 @@ class Ingest:
         self.dirty = True
         lines = []
         for data, flags in batch:
-            line = parse_line(taking.parser, taking.file.framing, data, flags)
-            taking.pass_over(line, ended=not flags & LineFlag.PENDING)
-            lines.append(line)
+            for line in parse_lines(taking.parser, taking.file.framing, data, flags):
+                taking.pass_over(line, ended=not flags & LineFlag.PENDING)
+                lines.append(line)
             self.report.bytes_parsed += len(data)
         taken = self._writer.take(
             taking.file,
@@ -307,12 +307,24 @@ class Ingest:
             self.report.bad_places.append(f"{taking.file.path}:{taking.number}: {reason}")
 
 
-def parse_line(parser: Parser, framing: Framing, data: bytes, flags: int) -> Line:
+def parse_lines(parser: Parser, framing: Framing, data: bytes, flags: int) -> list[Line]:
+    """One line of a log parsed, or a document, cut into records where its parser does that."""
+    if framing == Framing.LINES or flags & LineFlag.BAD:
+        return [_parse_line(parser, data, flags)]
+    if not isinstance(parser, CutsRecords):
+        return [Line(data, flags, parser.document(data))]
+    records = list(parser.records(data))
+    if not records:
+        return [Line(data, flags | LineFlag.BAD)]
+    assert b"".join(piece for _, piece in records) == data, "records that are not their document"
+    lines = [(piece, parser.record(key, piece)) for key, piece in records]
+    return [Line(piece, 0 if parsed.known else LineFlag.UNKNOWN, parsed) for piece, parsed in lines]
+
+
+def _parse_line(parser: Parser, data: bytes, flags: int) -> Line:
     """Decode and parse one line; a bad one is data, not an exception."""
     if flags & LineFlag.BAD:
         return Line(data, flags)
-    if framing == Framing.DOCUMENT:
-        return Line(data, flags, parser.document(data))
     if not data.strip():
         return Line(data, flags or LineFlag.BLANK)
     try:

@@ -7,15 +7,17 @@ leaves out what cannot be read, it builds everything else anew.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
 
-from recollect.agents.contract import Agent, Parser
+from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.head import Head
 from recollect.agents.registry import agent_of, agents
-from recollect.intake.ingest import parse_line
+from recollect.intake.ingest import parse_lines
 from recollect.store.contract import View, Writer, carry_vectors
+from recollect.store.derived import carry_derived
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
 from recollect.values.reports import Progress, ReparseReport
 from recollect.values.stored import Source, StoredLine
@@ -39,6 +41,7 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         blank = SessionFacts(source.file.agent, source.session)
         _source(old, writer, source, facts or blank, _adapter(old, source), restart, report)
     carry_vectors(old, writer)
+    carry_derived(old, writer)
     writer.commit()
     return report
 
@@ -56,20 +59,22 @@ def _source(
     parent = "" if source.file.role == Role.MAIN else before.parent
     file = replace(source.file, agent=adapter.name, parent=parent)
     parser = adapter.parser(file, {})
-    lines = _derived(parser, file, old.lines(source))
-    count = offset = 0
+    stored = _Counted(old.lines(source))
+    lines = _derived(parser, file, stored)
+    # Of a document a new version is known only from all of it.
+    at_once = _LINES_AT_ONCE if file.framing == Framing.LINES else sys.maxsize
+    offset = 0
     while True:
-        batch = list(itertools.islice(lines, _LINES_AT_ONCE))
-        count += len(batch)
+        batch = list(itertools.islice(lines, at_once))
         offset += sum(_size(file, line) for line in batch)
         known = parser.facts
         stem = PurePath(file.path).stem
         facts = replace(known, id=source.session or known.id or stem, project=known.project or before.project)
-        done = len(batch) < _LINES_AT_ONCE
+        done = len(batch) < at_once
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
         cursor = replace(source.cursor, state=parser.state(), waiting=waiting)
-        if done and count < source.lines:
+        if done and stored.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
             cursor = Cursor(offset, terminated=file.framing == Framing.LINES, state=parser.state())
         taken = writer.take(file, source.host, batch, cursor, facts, parser=adapter.version, restart=restart)
@@ -94,12 +99,37 @@ def _adapter(old: View, source: Source) -> Agent:
 
 
 def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> Iterator[Line]:
+    if file.framing == Framing.DOCUMENT and isinstance(parser, CutsRecords):
+        lines = iter(_whole(list(lines)))
     long = False  # inside a line that was too long for one piece
     for stored in lines:
         piece = long or stored.flags & LineFlag.CONTINUES
         long = bool(stored.flags & LineFlag.CONTINUES)
         flags = stored.flags & (LineFlag.PENDING | LineFlag.CONTINUES) | (LineFlag.BAD if piece else 0)
-        yield parse_line(parser, file.framing, stored.data, flags)
+        yield from parse_lines(parser, file.framing, stored.data, flags)
+
+
+def _whole(pieces: list[StoredLine]) -> list[StoredLine]:
+    """A document that was cut, to be cut again; one too long for one piece stays as it is."""
+    if not pieces or any(piece.flags & LineFlag.CONTINUES for piece in pieces):
+        return pieces
+    return [StoredLine(b"".join(piece.data for piece in pieces), 0, "")]
+
+
+class _Counted:
+    """Lines, and how many there were so far."""
+
+    def __init__(self, lines: Iterator[StoredLine]) -> None:
+        self._lines = lines
+        self.count = 0
+
+    def __iter__(self) -> Iterator[StoredLine]:
+        return self
+
+    def __next__(self) -> StoredLine:
+        line = next(self._lines)
+        self.count += 1
+        return line
 
 
 def _size(file: SourceFile, line: Line) -> int:

@@ -18,7 +18,7 @@ import zlib
 
 from recollect.light import locks
 from recollect.light.disk import Disk, read_bytes_at
-from recollect.store.hdf5.header import read_header, read_redo
+from recollect.light.store_header import read_header, read_redo
 from recollect.values.errors import StoreBusy, StoreError, StoreWriteFailed, UsageError
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds

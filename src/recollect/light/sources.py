@@ -8,7 +8,7 @@ from __future__ import annotations
 
 MAIN, SUBAGENT, SIDECAR, SPILL = 1, 2, 3, 4
 LINES, DOCUMENT = 1, 2
-OURS = "recollect"  # what sessions say of themselves that an export of ours wrote
+WRITTEN_BY = "recollect"  # what sessions say of themselves that an export of ours wrote
 
 Place = tuple[int, int, str, str]  # role, framing, session, parent session
 

@@ -19,7 +19,7 @@ from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of
 from recollect.agents.registry import agent_of
 from recollect.agents.saved import AGENT, DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
-from recollect.intake.ingest import parse_line
+from recollect.intake.ingest import parse_lines
 from recollect.recall.assemble.compose import compose as compose_assembly
 from recollect.recall.assemble.compose import separator
 from recollect.recall.assemble.weigh import ENTRY_TOKENS, told, weight
@@ -295,7 +295,7 @@ def _append(writer: Writer, file: SourceFile, host: str, record: dict[str, Any])
     held, adapter = writer.source(host, file.path), agent_of(AGENT)
     parser = adapter.parser(file, held.cursor.state if held is not None else {})
     data = ascii_json(record).encode("ascii")
-    line = parse_line(parser, Framing.LINES, data, 0)
+    (line,) = parse_lines(parser, Framing.LINES, data, 0)
     offset = (held.cursor.offset if held is not None else 0) + len(data) + 1
     cursor = Cursor(offset, state=parser.state())
     writer.take(file, host, [line], cursor, parser.facts, parser=adapter.version)

@@ -45,8 +45,8 @@ class Place:
         if {key: stamp.get(key) for key in self._bound} != self._bound:
             return None
         data = self._folder / str(stamp.get("data", ""))
-        ours = data.parent == self._folder and data.name.startswith(self._name + "-")
-        return data if ours and data.is_dir() else None
+        is_own = data.parent == self._folder and data.name.startswith(self._name + "-")
+        return data if is_own and data.is_dir() else None
 
     def begin(self) -> Path:
         """A new, empty data folder that counts from now on; what was there before is removed.

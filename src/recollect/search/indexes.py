@@ -182,14 +182,15 @@ class _Opened:
         """Whether the indexes, as they are on disk now, reach the store's end."""
         with self._store.view() as view:
             info = view.info()
-        text = self._text_index(info)
-        text.reload()
+            text = self._text_index(info)
+            text.reload()
+            current = text.is_current(view)
         if not vectors:
-            return text.rows >= info.entries
+            return current
         index = self._vector_index(info)
-        if index.rows < info.entries:
+        if index.rows < info.rows_end:
             index.reload()
-        return min(text.rows, index.rows) >= info.entries
+        return current and index.rows >= info.rows_end
 
     def _catch_up(self, seconds: float | None, vectors: bool, progress: Progress | None) -> None:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
@@ -199,7 +200,7 @@ class _Opened:
                 text = self._text_index(info)
                 text.reload()
                 before = text.rows
-                if before < info.rows_end:
+                if not text.is_current(view):
                     until = min(deadline, time.monotonic() + ROUND_SECONDS)
                     text.catch_up(view, deadline=until, progress=_named(progress, "text"))
             if text.rows >= info.rows_end or text.rows == before or time.monotonic() >= deadline:

@@ -9,13 +9,14 @@ engine may live across a network, and its row numbers grow but may have gaps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from recollect.store.derived import Column, DerivedTable
 from recollect.values.records import Cursor, Flag, Line, LineFlag, Segment, SessionFacts, SourceFile
 from recollect.values.stored import (
     Finding,
@@ -102,7 +103,10 @@ class View(Protocol):
         ...
 
     def session_columns(self, session: int, *names: str) -> dict[str, Array]:
-        """Columns of the entries first seen in the session of a row, in the order of their rows."""
+        """Columns of the entries first seen in the session of a row, in the order of their rows.
+
+        Without those that were replaced: around such a one there is nothing.
+        """
         ...
 
     def neighbours(
@@ -171,6 +175,21 @@ class View(Protocol):
         """
         ...
 
+    def derived_tables(self) -> list[DerivedTable]:
+        """The derived tables there are, known or not, by name and revision, with how far each is built."""
+        ...
+
+    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
+        """Rows of a derived table, column by column; none where it is absent.
+
+        DerivedDamaged when they do not read. An entry may have been replaced since its rows were made.
+        """
+        ...
+
+    def replaced(self) -> Array:
+        """The rows of entries that were replaced, in the order in which they were."""
+        ...
+
 
 class Writer(Protocol):
     """Changes to a store, held back until `commit`."""
@@ -199,6 +218,11 @@ class Writer(Protocol):
         `restart`: the file is another than it was; these lines begin a new version of
         it, and lines that the old one had too are stored once. A line the store has from
         another source is linked, not stored again.
+
+        An entry is *replaced* (its flag says so, and no session shows it any more) by a line that
+        `replaces` its line's uuid in the same session, and stands where it stood; by one that `rewinds`
+        to its line or to one shown before it; and, in a document, by a new version that shows something
+        and does not have it: then what the new version has stands, in its order, where the old one stood.
         """
         ...
 
@@ -208,6 +232,17 @@ class Writer(Protocol):
 
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
         """Add rows behind those the model has: uint64 keys, and float16 vectors of its size."""
+        ...
+
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        """Add rows behind those a derived table has, made of all entries before row `built_to`.
+
+        The first makes the table. Every column is given, all of one length; it may be 0.
+        """
+        ...
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        """Forget a derived table, if it is there."""
         ...
 
     def folded(self, sequence: int) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.store.contract import Engine, Store
 
 ENTRY_POINTS = "recollect.stores"
-OURS = {"file": "recollect.store.hdf5.engine:ENGINE", "memory": "recollect.testing.reference:ENGINE"}
+BUILT_IN = {"file": "recollect.store.hdf5.engine:ENGINE", "memory": "recollect.testing.reference:ENGINE"}
 
 Location = Path | str  # a file, or the URL of a store elsewhere
 
@@ -35,7 +35,7 @@ def location(name: str | os.PathLike[str]) -> Location:
         return word
     try:
         return Path(word if found is None else _file_path(found[2])).expanduser()
-    except RuntimeError as error:  # the home of somebody whom this machine does not know
+    except (RuntimeError, ValueError) as error:  # a home that nobody has, a NUL in its name
         raise UsageError(f"{word}: {error}", hint="write out the whole path") from error
 
 
@@ -62,9 +62,9 @@ def _file_path(rest: str) -> str:
 
 def _engine(at: Location) -> Engine:
     scheme = "file" if isinstance(at, Path) else at.partition(":")[0]
-    if scheme not in OURS:
+    if scheme not in BUILT_IN:
         return _joined(scheme)
-    module, _, name = OURS[scheme].partition(":")
+    module, _, name = BUILT_IN[scheme].partition(":")
     engine: Engine = getattr(importlib.import_module(module), name)
     return engine
 
@@ -75,7 +75,7 @@ def _joined(scheme: str) -> Engine:
 
     brought = {each.name: each for each in entry_points(group=ENTRY_POINTS)}
     if scheme not in brought:
-        known = ", ".join(f"{name}:" for name in sorted({*OURS, *brought}))
+        known = ", ".join(f"{name}:" for name in sorted({*BUILT_IN, *brought}))
         raise UsageError(
             f"nothing here opens stores of the kind {scheme}: (there is {known})",
             hint=f"install the package that brings it; a file of that name is written ./{scheme}:...",

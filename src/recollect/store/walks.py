@@ -33,6 +33,8 @@ def is_shown(columns: Mapping[str, Array], hidden: int = HIDDEN) -> Array:
 def neighbours_of(view: View, row: int, before: int, after: int, hidden: int) -> list[StoredEntry]:
     """What `View.neighbours` promises."""
     columns = _session_of(view, row)
+    if row not in columns["row"]:
+        return view.entries_at([row])  # it was replaced
     rows = columns["row"][is_shown(columns, hidden) | (columns["row"] == row)]
     at = int(np.searchsorted(rows, row))
     return view.entries_at(rows[max(at - before, 0) : at + after + 1].tolist())
@@ -41,6 +43,8 @@ def neighbours_of(view: View, row: int, before: int, after: int, hidden: int) ->
 def turn_of(view: View, row: int) -> list[int]:
     """What `View.turn_of` promises."""
     columns = _session_of(view, row)
+    if row not in columns["row"]:
+        return [row]  # it was replaced
     starts = np.flatnonzero(is_said(columns))
     turn = int(np.searchsorted(columns["row"][starts], row, "right"))
     start = int(starts[turn - 1]) if turn else 0

@@ -434,8 +434,9 @@ def assert_well_formed(parsed: Parsed) -> None:
         assert type(entry.flags) is int
         assert type(entry.time_ms) is int
         assert 0 <= entry.time_ms < 2**53
-    if parsed.usage is not None:
-        assert_usage_well_formed(parsed.usage)
+    for usage in parsed.usages:
+        assert_usage_well_formed(usage)
+    assert parsed.entries or not (parsed.replaces or parsed.rewinds)
 
 
 def assert_usage_well_formed(usage: Usage) -> None:

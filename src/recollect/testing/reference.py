@@ -16,13 +16,14 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from recollect.store.contract import Array, UsageColumns, carry_vectors
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, carry_derived, is_new_name, no_rows
 from recollect.store.hdf5.pack import TOKENS, Counted
 from recollect.store.hdf5.write import merge_facts
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
@@ -31,9 +32,11 @@ from recollect.values.records import (
     HIDDEN,
     Cursor,
     Flag,
+    Framing,
     Kind,
     Line,
     LineFlag,
+    Parsed,
     Relation,
     Segment,
     SessionFacts,
@@ -97,6 +100,8 @@ class _State:
     sources: dict[int, _Source] = field(default_factory=dict)
     usage: dict[str, Counted] = field(default_factory=dict)
     vectors: dict[VectorModel, list[tuple[int, Array]]] = field(default_factory=dict)
+    replaced: list[int] = field(default_factory=list)
+    derived: dict[DerivedTable, tuple[list[tuple[Any, ...]], int]] = field(default_factory=dict)
     folded: int = 0
     generation: int = 1
     epoch: int = 0
@@ -115,6 +120,8 @@ class _State:
             sources={row: held.copy() for row, held in self.sources.items()},
             usage=dict(self.usage),
             vectors={model: list(rows) for model, rows in self.vectors.items()},
+            replaced=list(self.replaced),
+            derived=dict(self.derived),
         )
 
     def next_row(self, table: dict[int, Any]) -> int:
@@ -206,12 +213,17 @@ class ReferenceView:
     def neighbours(
         self, row: int, before: int, after: int, *, hidden: int = int(Flag.COPY)
     ) -> list[StoredEntry]:
-        session = self.entries_at([row])[0].session_row
+        (point,) = self.entries_at([row])
+        if point.entry.flags & Flag.REPLACED:
+            return [point]
+        session = point.session_row
         near = [e for e in self._first_seen_in(session) if e.row == row or _is_shown(e, hidden)]
         at = next(n for n, each in enumerate(near) if each.row == row)
         return near[max(at - before, 0) : at + after + 1]
 
     def turn_of(self, row: int) -> list[int]:
+        if self.entries_at([row])[0].entry.flags & Flag.REPLACED:
+            return [row]
         turn: list[StoredEntry] = []
         for each in self._first_seen_in(self.entries_at([row])[0].session_row):
             if each.entry.is_said and each.row > row:
@@ -220,7 +232,8 @@ class ReferenceView:
         return [each.row for each in turn if each.row == row or _is_shown(each, HIDDEN)]
 
     def _first_seen_in(self, session: int) -> list[StoredEntry]:
-        return [each for each in self._state.entries.values() if each.session_row == session]
+        own = [each for each in self._state.entries.values() if each.session_row == session]
+        return [each for each in own if not each.entry.flags & Flag.REPLACED]
 
     def find_entry(self, prefix: str) -> StoredEntry:
         found = [e for e in self._state.entries.values() if prefix and e.id.startswith(prefix)]
@@ -308,6 +321,24 @@ class ReferenceView:
         keys = np.array([key for key, _ in rows], np.uint64)
         return keys, np.array([vector for _, vector in rows], np.float16).reshape(len(rows), model.dims)
 
+    def replaced(self) -> Array:
+        return np.array(self._state.replaced, np.int64)
+
+    def derived_tables(self) -> list[DerivedTable]:
+        found = [
+            replace(table, rows=len(rows), built_to=built_to)
+            for table, (rows, built_to) in self._state.derived.items()
+        ]
+        return sorted(found, key=lambda table: (table.name, table.revision))
+
+    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
+        rows, _ = self._state.derived.get(table, ([], 0))
+        found = no_rows(table)
+        for n, (name, kind) in enumerate(table.columns):
+            cells = [row[n] for row in rows[start:stop]]
+            found[name] = cells if kind in (NAME, TEXT) else np.array(cells, kind)
+        return found
+
 
 class ReferenceWriter(ReferenceView):
     """Changes one state."""
@@ -333,6 +364,17 @@ class ReferenceWriter(ReferenceView):
         assert vectors.shape == (len(keys), model.dims)
         for key, vector in zip(keys.tolist(), vectors.astype(np.float16), strict=True):
             self._state.vectors.setdefault(model, []).append((key, vector))
+
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        assert set(columns) == {name for name, _ in table.columns}
+        rows, _ = self._state.derived.get(table, ([], 0))
+        known = table in self._state.derived or is_new_name(table, self._state.derived)
+        assert known, "raise the revision of a table that changes"
+        added = list(zip(*(columns[name] for name, _ in table.columns), strict=True))
+        self._state.derived[table] = ([*rows, *added], built_to)
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        self._state.derived.pop(table, None)
 
     def folded(self, sequence: int) -> None:
         self._state.folded = max(self._state.folded, sequence)
@@ -365,7 +407,9 @@ class ReferenceWriter(ReferenceView):
         restart: bool = False,
     ) -> Taken:
         number, session = self._session(host, facts)
+        versions = [s for s in self._state.sources.values() if (s.host, s.file.path) == (host, file.path)]
         source = self._held(file, host, number, restart)
+        again = restart and file.framing == Framing.DOCUMENT and bool(versions)
         if source.cursor.waiting:
             source.lines.pop()
         if not source.lines:
@@ -378,6 +422,7 @@ class ReferenceWriter(ReferenceView):
         known = []
         for line in lines:
             equal = [row for row in stored.get(line.data, ()) if row not in own and self._equal(row, line)]
+            equal = [row for row in equal if not (again and self._gone(self._state.lines[row].entries))]
             row = next((n for n in equal if n >= source.expected), equal[0] if equal else -1)
             source.expected = row + 1 if row >= 0 else source.expected
             known.append(row >= 0)
@@ -385,9 +430,59 @@ class ReferenceWriter(ReferenceView):
                 row = self._add(line, number, session)
             own.add(row)
             source.lines.append(row)
-            session.shows.update(dict.fromkeys(self._state.lines[row].entries))
+            fresh = [n for n in self._state.lines[row].entries if not self._gone([n])]
+            session.shows.update(dict.fromkeys(fresh))
+        if again:
+            self._replace_version(versions, source, session)
+        for row, old, line in zip(source.lines[len(source.lines) - len(lines) :], known, lines, strict=True):
+            if not old and line.parsed is not None:
+                self._replace(row, line.parsed, session)
         source.cursor, source.parser = cursor, parser
         return Taken(known, len(self._state.entries) - before)
+
+    def _gone(self, rows: Sequence[int]) -> bool:
+        return any(row in self._state.replaced for row in rows)
+
+    def _replace(self, line: int, parsed: Parsed, session: _Session) -> None:
+        own = self._state.lines[line].entries
+        for uuid in parsed.replaces:
+            restated = self._shown_before(line, uuid, session)
+            if restated:
+                order = list(session.shows)
+                at = order.index(restated[0])
+                before, behind = ([n for n in part if n not in own] for part in (order[:at], order[at:]))
+                session.shows = dict.fromkeys([*before, *own, *behind])
+                self._drop(restated, session)
+        back = self._shown_before(line, parsed.rewinds, session)
+        if back:
+            order = list(session.shows)
+            self._drop(order[order.index(back[0]) : order.index(own[0])], session)
+
+    def _shown_before(self, line: int, uuid: str, session: _Session) -> list[int]:
+        earlier = [held for row, held in self._state.lines.items() if row < line and uuid]
+        rows = [n for each in earlier if (p := each.line.parsed) and p.uuid == uuid for n in each.entries]
+        return [n for n in rows if n in session.shows]
+
+    def _replace_version(self, versions: Sequence[_Source], source: _Source, session: _Session) -> None:
+        new = [n for line in source.lines for n in self._state.lines[line].entries]
+        for older in reversed(versions):
+            old = [n for line in older.lines for n in self._state.lines[line].entries]
+            if not new or not old:
+                continue
+            order, own = list(session.shows), {*old, *new}
+            at = next((i for i, n in enumerate(order) if n in own), len(order))
+            before, behind = ([n for n in part if n not in own] for part in (order[:at], order[at:]))
+            self._drop([n for n in old if n not in new], self._state.sessions[older.session])
+            session.shows = dict.fromkeys([*before, *(n for n in new if not self._gone([n])), *behind])
+            return
+
+    def _drop(self, rows: Sequence[int], session: _Session) -> None:
+        for row in rows:
+            held = self._state.entries[row]
+            flagged = replace(held.entry, flags=held.entry.flags | Flag.REPLACED)
+            self._state.entries[row] = replace(held, entry=flagged)
+        self._state.replaced += [row for row in sorted(rows) if row not in self._state.replaced]
+        session.shows = {n: None for n in session.shows if n not in rows}
 
     def _stored_before(self, lines: Sequence[Line]) -> dict[bytes, tuple[int, ...]]:
         """The rows of lines with the same bytes, before any of these is added."""
@@ -421,8 +516,7 @@ class ReferenceWriter(ReferenceView):
                 row=at,
                 session_row=number,
             )
-        usage = line.parsed.usage
-        if usage is not None:
+        for usage in line.parsed.usages:
             counted = Counted.of(usage, row, number)
             state.usage[usage.key] = counted.against(state.usage.get(usage.key))
         return row
@@ -545,17 +639,19 @@ class ReferenceStore:
             yield ReferenceView(self._held.state, f"memory:{aside}"), new
 
     def compact(self) -> None:
-        """Drop lines that no source has, and all but one vector of a key."""
+        """Drop lines that no source has, and all but one vector of a key, derived tables by their rule."""
         with self._writing(60.0):
             old = self._held.state
-            state = replace(old.copy(), vectors={}, epoch=old.epoch + 1)
+            state = replace(old.copy(), vectors={}, derived={}, epoch=old.epoch + 1)
             alive = {row for source in state.sources.values() for row in source.lines}
             for row in state.lines.keys() - alive:
                 data, gone = state.lines[row].line.data, state.lines.pop(row).entries
                 state.same[data] = tuple(other for other in state.same[data] if other != row)
                 state.entries = {at: held for at, held in state.entries.items() if at not in gone}
             self._held.state = state
-            carry_vectors(ReferenceView(old), ReferenceWriter(state, self._held))
+            writer = ReferenceWriter(state, self._held)
+            carry_vectors(ReferenceView(old), writer)
+            carry_derived(ReferenceView(old), writer)
 
     def copy_to(self, target: str) -> bool:
         return False

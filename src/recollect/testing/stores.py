@@ -16,6 +16,8 @@ import pytest
 
 from recollect.store.contract import Array, BulkWriter, Store, View, Writer, carry_vectors
 from recollect.store.registry import location, open_store
+from recollect.testing.derived import DerivedContract
+from recollect.testing.replacing import ReplacingContract
 from recollect.values.errors import NotFound, StoreBusy
 from recollect.values.ids import entry_id
 from recollect.values.records import (
@@ -46,7 +48,11 @@ def line(text: str, *, uuid: str = "", usage: Usage | None = None, kind: Kind = 
 
     data = json.dumps({"uuid": uuid, "text": text}, ensure_ascii=False, separators=(",", ":"))
     entry = Entry(kind, text, time_ms=1_700_000_000_000, tool="Bash", call="toolu_1", model="m-1")
-    return Line(data.encode("utf-8", "surrogatepass"), 0, Parsed("user", (entry,), uuid=uuid, usage=usage))
+    return Line(
+        data.encode("utf-8", "surrogatepass"),
+        0,
+        Parsed("user", (entry,), uuid=uuid, usages=(usage,) if usage else ()),
+    )
 
 
 def source(name: str = "a.jsonl", role: Role = Role.MAIN) -> SourceFile:
@@ -145,7 +151,7 @@ def shown(view: View) -> dict[str, Any]:
     }
 
 
-class StoreContract:
+class StoreContract(DerivedContract, ReplacingContract):
     """What every store promises. An engine's test class inherits it and gives three fixtures.
 
     `store`: an empty store. `empty`: another one. `reopen`: makes another handle on `store`, as another
@@ -660,6 +666,37 @@ class StoreContract:
             pass  # puts in place what readers kept waiting
         with store.view() as view:
             assert len(texts(view, "3f2a")) == 12
+
+    def test_a_view_stays_what_it_was_when_the_thread_that_came_first_leaves(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(writer, [line("before", uuid="u0")])
+            writer.commit()
+        first_is_in, second_is_in, written = threading.Event(), threading.Event(), threading.Event()
+
+        def come_first() -> None:
+            with store.view():
+                first_is_in.set()
+                second_is_in.wait()
+
+        def stay() -> list[str]:
+            first_is_in.wait()
+            with store.view() as view:
+                second_is_in.set()
+                written.wait()
+                return texts(view, "3f2a")
+
+        with ThreadPoolExecutor(2) as pool:
+            leaving, staying = pool.submit(come_first), pool.submit(stay)
+            leaving.result()
+            try:
+                with store.writer() as writer:
+                    take(writer, [line("after", uuid="u1")])
+                    writer.commit()
+            finally:
+                written.set()
+            assert staying.result() == ["before"]
+        with store.writer():
+            pass  # puts in place what readers kept waiting
 
     def test_appends_of_several_threads_are_numbered_one_after_the_other(self, store: Store) -> None:
         with ThreadPoolExecutor(4) as pool:

@@ -8,6 +8,7 @@
     │   ├── NotAStore              something else is at that path                exit 4
     │   ├── StoreTooNew            written by a newer Recollect                  exit 4
     │   ├── StoreCorrupt           bytes fail their checksum                     exit 5
+    │   ├── DerivedDamaged         rows that can be made again fail theirs       exit 5
     │   ├── StoreBusy              another process holds the writer's lock       exit 6
     │   ├── StoreClosed            asked after it was closed                     exit 4
     │   └── StoreWriteFailed       disk full, I/O error, read-only               exit 7
@@ -92,6 +93,18 @@ class StoreCorrupt(StoreError):
             f"{path}: damaged: {what}",
             hint="run `recollect check` to see how much is affected, "
             "`recollect check --repair` to keep every good record; nothing was changed",
+        )
+
+
+class DerivedDamaged(StoreError):
+    """Rows that were worked out from the store do not read. What they were made of is untouched."""
+
+    exit_code = 5
+
+    def __init__(self, table: str, what: str) -> None:
+        super().__init__(
+            f"table {table} is damaged: {what}",
+            hint="`recollect compact` leaves it out; it is made again when it is needed",
         )
 
 

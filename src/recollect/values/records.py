@@ -42,9 +42,10 @@ class Flag(enum.IntEnum):
     INJECTED = 16  # put there by Recollect itself: not indexed again
     BOUNDARY = 32  # the model's context restarts here (compaction)
     SPILLED = 64  # only a preview; the whole is in a file of its own (role SPILL)
+    REPLACED = 128  # a later record took its place, or took it back: kept, neither shown nor found
 
 
-HIDDEN = int(Flag.COPY | Flag.INJECTED)  # what a reader of the conversation has no use for, or has already
+HIDDEN = int(Flag.COPY | Flag.INJECTED | Flag.REPLACED)  # what a reader has no use for, or has already
 UNSAID = int(Flag.META) | HIDDEN  # a prompt that no person said, or not here
 
 
@@ -140,7 +141,10 @@ class Parsed:
 
     `type` names the record as the agent does, most general part first
     ("user", "system/compact_boundary", "response_item/function_call").
-    `uuid` and `parent` are the record's own link fields, "" where it has none.
+    `uuid` and `parent` are the record's own link fields, "" where it has none. `replaces` are the
+    uuids of earlier records of the session whose place this one takes, its own among them where it
+    states again what it stated before; with `rewinds`, everything shown from that record on is taken
+    back. A record that does either has an entry itself.
     """
 
     type: str
@@ -148,7 +152,14 @@ class Parsed:
     known: bool = True
     uuid: str = ""
     parent: str = ""
-    usage: Usage | None = None
+    usages: tuple[Usage, ...] = ()
+    replaces: tuple[str, ...] = ()
+    rewinds: str = ""
+
+    @property
+    def usage(self) -> Usage | None:
+        """The first response it speaks of, mostly the only one."""
+        return self.usages[0] if self.usages else None
 
 
 @dataclass(slots=True)

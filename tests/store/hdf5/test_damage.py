@@ -20,8 +20,8 @@ from tests.support.logs import adds_up, claude_path, digest, said, texts, uuid_o
 from tests.support.memories import HOST, content, open_memory, scratch, sources_of
 
 from recollect.light.disk import Disk
+from recollect.light.store_header import FORMAT_VERSION, PAGE_BYTES, Header
 from recollect.memory import Memory
-from recollect.store.hdf5.header import FORMAT_VERSION, PAGE_BYTES, Header
 from recollect.values.errors import NotAStore, RecollectError, StoreCorrupt, StoreTooNew
 from recollect.values.ids import line_key
 from recollect.values.records import Segment, SourceFile

@@ -29,11 +29,12 @@ from tests.support.make_format_store import HOST, STORES, build, contents
 
 from recollect.config import Config
 from recollect.light.disk import Disk
+from recollect.light.store_header import FORMAT_VERSION
 from recollect.memory import Memory
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.store.hdf5.forms import TextForm
-from recollect.store.hdf5.header import FORMAT_VERSION
 from recollect.store.hdf5.layout import BLOCKS, STREAMS, TABLES
+from recollect.testing.derived import ROWS, listed, some_rows
 from recollect.values.records import (
     Cursor,
     Flag,
@@ -144,6 +145,16 @@ def test_vectors_are_read_as_the_page_says(copy: Path) -> None:
         memory.compact()
     with FormatReader(copy) as reader:
         assert reader.vectors() == {model: given[model] for model in named[1:]}
+
+
+def test_derived_tables_are_read_as_the_page_says(copy: Path) -> None:
+    with Hdf5Store(copy) as store:
+        for start, stop in ((0, 3), (3, 4000)):
+            with store.writer() as writer:
+                writer.add_derived(ROWS, some_rows(start, stop), built_to=stop)
+                writer.commit()
+    with FormatReader(copy) as reader:
+        assert reader.derived() == {(ROWS.name, ROWS.revision): (4000, listed(some_rows(0, 4000)))}
 
 
 @pytest.mark.corpus

@@ -17,9 +17,9 @@ from tests.support.memories import scratch
 
 import recollect
 from recollect.light.disk import Disk
+from recollect.light.store_header import PAGE_BYTES, Header, read_redo, redo_path
 from recollect.store.hdf5 import pager as pager_module
 from recollect.store.hdf5.engine import Hdf5Store
-from recollect.store.hdf5.header import PAGE_BYTES, Header, read_redo, redo_path
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.values.errors import NotAStore, StoreCorrupt, StoreTooNew, StoreWriteFailed
 

@@ -31,7 +31,7 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.agents.injected import is_own_spill
-from recollect.light.sources import OURS
+from recollect.light.sources import WRITTEN_BY
 from recollect.values.records import Entry, Kind, Parsed, Role, SessionFacts, SourceFile, Usage
 
 
@@ -266,7 +266,7 @@ def _side(record: dict[str, Any]) -> int:
     """What a record says of all that is in it: of a subagent, or written by an export of ours."""
     side = SIDECHAIN if record.get("isSidechain") is True else 0
     origin = record.get("forkedFrom")
-    return side | COPY if type(origin) is dict and origin.get("by") == OURS else side
+    return side | COPY if type(origin) is dict and origin.get("by") == WRITTEN_BY else side
 
 
 def _chain(
@@ -282,7 +282,12 @@ def _chain(
     if not known:
         name = name[:NAME_CHARS_MAX]
     return Parsed(
-        name, tuple(entries), known, text_of(record.get("uuid")), text_of(record.get("parentUuid")), usage
+        name,
+        tuple(entries),
+        known,
+        text_of(record.get("uuid")),
+        text_of(record.get("parentUuid")),
+        (usage,) if usage else (),
     )
 
 

@@ -25,7 +25,7 @@ from recollect.agents.claude import paths
 from recollect.agents.claude.check import validate
 from recollect.agents.session_lines import line_of
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import OURS, is_uuid
+from recollect.light.sources import WRITTEN_BY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
@@ -282,7 +282,7 @@ def _records(
                 record["forkedFrom"] = {
                     "sessionId": message.session,
                     "messageUuid": blocks[0].uuid or blocks[0].entry,
-                    "by": OURS,
+                    "by": WRITTEN_BY,
                 }
             yield last_ms, record
             parent, number = own, number + 1

@@ -112,7 +112,7 @@ class CodexParser:
             return self._event(payload, time_ms)
         if name == "token_usage_record":
             usage = self._meter.record(payload, self._facts.id, self._facts.model, time_ms)
-            return Parsed(name, (Entry(Kind.EVENT, "", 0, time_ms),), usage=usage)
+            return Parsed(name, (Entry(Kind.EVENT, "", 0, time_ms),), usages=(usage,) if usage else ())
         handler = _RECORDS.get(name)
         if handler is None:
             return unknown(name, time_ms)
@@ -148,7 +148,7 @@ class CodexParser:
         name = f"event_msg/{subtype}"
         if subtype == "token_count":
             usage = self._meter.read(payload, self._billed, self._facts.model, time_ms)
-            return Parsed(name, (Entry(Kind.EVENT, "", 0, time_ms),), usage=usage)
+            return Parsed(name, (Entry(Kind.EVENT, "", 0, time_ms),), usages=(usage,) if usage else ())
         if subtype == "item_completed":
             return self._completion(name, dict_of(payload.get("item")), time_ms)
         if subtype == "user_message":

@@ -24,7 +24,7 @@ from recollect.agents.codex.check import ALONE, CALL_ID_MAX, OUTPUTS, validate
 from recollect.agents.codex.write_items import Item, Items, kind_of
 from recollect.agents.session_lines import line_of
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import OURS, is_uuid
+from recollect.light.sources import WRITTEN_BY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
@@ -95,7 +95,7 @@ def render(
         "id": session_id,
         "timestamp": _stamp(now_ms),
         "cwd": cwd,
-        "originator": OURS,
+        "originator": WRITTEN_BY,
         "cli_version": version,
         "source": "cli",
         "model_provider": model_provider,

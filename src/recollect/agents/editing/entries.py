@@ -148,9 +148,9 @@ def _check_hooks(document: Document) -> None:
 
 
 def _with_hook(document: Document, event: str, wanted: dict[str, Any]) -> Document:
-    ours = [at for at in _our_hooks(document.value) if at[1] == event]
-    if ours:
-        *extra, first = ours
+    written = [at for at in _our_hooks(document.value) if at[1] == event]
+    if written:
+        *extra, first = written
         for at in extra:
             document = _without(document, at, {})
         old = _at(document.value, first)

@@ -27,7 +27,7 @@ import orjson
 
 from recollect.agents.registry import all_tools
 from recollect.store.contract import Array
-from recollect.values.records import Entry, Flag, Kind
+from recollect.values.records import HIDDEN, Entry, Flag, Kind
 
 BODY_CHARS_MAX = 2_000_000  # of one entry; what lies behind is found by /regex/ only
 PATHS_MAX = 200  # of one tool call
@@ -46,7 +46,7 @@ class Identifiers:
 
 def is_indexed(entry: Entry) -> bool:
     """Whether an entry is searched: repetitions, and what Recollect itself put there, are not."""
-    return not entry.flags & (Flag.COPY | Flag.INJECTED)
+    return not entry.flags & HIDDEN
 
 
 def body_of(entry: Entry) -> str:

@@ -102,6 +102,7 @@ class TextIndex:
         self._place = place
         self._epoch = epoch
         self._data: Path | None = None
+        self._forgotten = 0  # of the replaced entries, with the commit that comes next
         self._attach()
 
     @classmethod
@@ -143,15 +144,20 @@ class TextIndex:
         try:
             with self._place.lock() as held:
                 self.reload()
-                if held and info.epoch == self._epoch and self.rows < info.rows_end:
+                if held and info.epoch == self._epoch and not self.is_current(view):
                     with _failing():
                         writer = self._writer(info.rows_end - self.rows)
+                        self._forget(writer, view.replaced())
                     batches = _batches(view, self.rows, info.rows_end)
                     until = math.inf if deadline is None else deadline
                     self._take(writer, batches, info.rows_end, until, progress)
         except _Failed:
             self._attach()
         return self.rows
+
+    def is_current(self, view: View) -> bool:
+        """Whether every entry is in it, and none that was replaced since."""
+        return self.rows >= view.info().rows_end and self._now.replaced >= len(view.replaced())
 
     def search(self, query: tantivy.Query, limit: int) -> Found:
         """The best documents. Which of several with one score are taken does not depend on chance."""
@@ -234,9 +240,12 @@ class TextIndex:
 
     def _refresh(self) -> None:
         state = _state(self._data)
-        noted = read_stamp(self._data / _REACH).get("rows") if self._data else 0
+        stamp = read_stamp(self._data / _REACH) if self._data else {}
+        noted, replaced = (
+            each if isinstance(each := stamp.get(name), int) else 0 for name in ("rows", "replaced")
+        )
         self._index.reload()
-        self._now = _Now(self._index.searcher(), noted if isinstance(noted, int) else 0, state)
+        self._now = _Now(self._index.searcher(), noted, replaced, state)
 
     def _guarded(self, ask: Callable[[_Now], _Answer], nothing: _Answer) -> _Answer:
         """An answer, or nothing where the index is damaged: then it counts no more."""
@@ -259,6 +268,13 @@ class TextIndex:
         heap = HEAP_BYTES_SMALL if rows < SMALL_ROWS else HEAP_BYTES * threads
         return self._index.writer(heap, threads)
 
+    def _forget(self, writer: tantivy.IndexWriter, replaced: Array) -> None:
+        """Take out, with the next commit, what was replaced since the last one."""
+        gone = [row for row in replaced[self._now.replaced :].tolist() if row < self.rows]
+        if gone:  # by term, tantivy takes a row for a signed number and finds none
+            writer.delete_documents_by_query(tantivy.Query.term_set_query(self.schema, "row", gone))
+        self._forgotten = len(replaced)
+
     def _take(
         self,
         writer: tantivy.IndexWriter,
@@ -267,6 +283,9 @@ class TextIndex:
         deadline: float,
         progress: Callable[[int, int], None] | None,
     ) -> None:
+        if self.rows >= stop:
+            with _failing():
+                self._commit(writer, stop)
         began = time.monotonic()
         due = began + FIRST_COMMIT_SECONDS
         for batch in batches:
@@ -288,7 +307,7 @@ class TextIndex:
     def _commit(self, writer: tantivy.IndexWriter, rows: int) -> None:
         assert self._data is not None
         writer.commit()
-        write_stamp(self._data / _REACH, {"rows": rows})
+        write_stamp(self._data / _REACH, {"rows": rows, "replaced": self._forgotten})
         make_private(self._data)
         self._refresh()
 
@@ -303,8 +322,11 @@ class TextIndex:
 class _Now:
     """One commit of the index, to be asked; another thread may meanwhile move on to the next."""
 
-    def __init__(self, searcher: tantivy.Searcher, noted: int, state: tuple[object, ...]) -> None:
+    def __init__(
+        self, searcher: tantivy.Searcher, noted: int, replaced: int, state: tuple[object, ...]
+    ) -> None:
         self.searcher = searcher
+        self.replaced = replaced  # how many of the entries that were replaced are taken out
         self.state = state
         self.rows = max(self._last_row() + 1, noted)
 

@@ -113,9 +113,9 @@ class VectorIndex:
             return self.rows
         self.stopped = ""
         try:
-            with self._place.lock() as ours:
+            with self._place.lock() as locked:
                 self.reload()
-                if ours:
+                if locked:
                     self._advance(views, writers, deadline, progress)
         except (OSError, EmbedderFailed, _Stopped) as error:
             self.stopped = str(error)

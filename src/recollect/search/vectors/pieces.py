@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from recollect.values.records import Entry, Flag, Kind
+from recollect.values.records import HIDDEN, Entry, Kind
 
 PIECE_CHARS = 1500
 OVERLAP_CHARS = 200
@@ -22,7 +22,7 @@ KINDS = frozenset({Kind.PROMPT, Kind.ANSWER, Kind.THOUGHT, Kind.CALL, Kind.RESUL
 
 def pieces_of(entry: Entry) -> list[str]:
     """What of an entry is embedded, each piece once; nothing of copies and of what we said ourselves."""
-    if entry.kind not in KINDS or entry.flags & (Flag.COPY | Flag.INJECTED):
+    if entry.kind not in KINDS or entry.flags & HIDDEN:
         return []
     return list(filter(None, dict.fromkeys(map(_plain, _cut(entry.text)))))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Iterable, Sequence
 
 
 class Chain:
@@ -35,6 +36,19 @@ class Chain:
         self.intervals[-1][1] -= 1
         self.changed.add(len(self.intervals) - 1)
 
+    def all_rows(self) -> list[int]:
+        return [row for first, count in self.intervals for row in range(first, first + count)]
+
+    def arrange(self, rows: Iterable[int]) -> None:
+        """Hold these rows, in this order, and no others. Intervals too many stay, with nothing in them."""
+        wanted = [list(run) for run in runs(rows)]
+        wanted += [[0, 0]] * (len(self.intervals) - len(wanted))
+        self.rows += [-1] * (len(wanted) - len(self.intervals))
+        held = [*self.intervals, *([[0, 0]] * (len(wanted) - len(self.intervals)))]
+        self.changed |= {n for n, run in enumerate(wanted) if run != held[n] or self.rows[n] < 0}
+        self.intervals = wanted
+        self._sorted = sorted((first, n) for n, (first, _) in enumerate(wanted))
+
     def holds(self, row: int) -> bool:
         return not self.missing(row, 1)
 
@@ -53,3 +67,50 @@ class Chain:
                 parts.append((first, have - first))
             first = max(first, have + self.intervals[n][1])
         return [*parts, (first, stop - first)] if first < stop else parts
+
+
+class Shown:
+    """The rows a session shows, in order, while some take the place of others.
+
+    Replacing costs what is replaced, not what is shown: a log may state every record of a long session again.
+    """
+
+    def __init__(self, rows: Iterable[int]) -> None:
+        self._rows = list(rows)
+        self._held = set(self._rows)
+        self._instead: dict[int, Sequence[int]] = {}  # what stands where a row stood
+        self._moved: set[int] = set()  # rows that stand where another one stood
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._held
+
+    def drop(self, rows: Iterable[int]) -> None:
+        self._held.difference_update(rows)
+
+    def put_in_place(self, gone: Sequence[int], rows: Sequence[int]) -> None:
+        """Let rows that are shown stand where the first of others stood, which are shown no more."""
+        self.drop(gone)
+        self._instead[gone[0]] = rows
+        self._moved.update(rows)
+
+    def rows(self) -> list[int]:
+        found = []
+        for row in self._rows:
+            ahead = [] if row in self._moved else [row]
+            while ahead:
+                at = ahead.pop()
+                if at in self._held:
+                    found.append(at)
+                ahead += reversed(self._instead.get(at, ()))
+        return found
+
+
+def runs(rows: Iterable[int]) -> list[tuple[int, int]]:
+    """Neighbouring rows, in order, as (first, count)."""
+    found: list[list[int]] = []
+    for row in rows:
+        if found and sum(found[-1]) == row:
+            found[-1][1] += 1
+        else:
+            found.append([row, 1])
+    return [(first, count) for first, count in found]

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.light.journal import damage, journal_path
+from recollect.light.store_header import PAGE_BYTES, is_whole
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged
-from recollect.store.hdf5.header import PAGE_BYTES, is_whole
 from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.read import Hdf5View
 from recollect.values.errors import RecollectError, StoreCorrupt
@@ -75,6 +75,8 @@ def check_view(view: Hdf5View) -> Iterator[Finding]:
             yield from _keys(view)
     for what in view.vector_damage():
         yield Finding("warning", f"vectors are damaged and will be made again: {what}")
+    for what in view.derived_damage():
+        yield Finding("warning", f"a derived table is damaged and will be made again: {what}")
 
 
 def _columns(view: Hdf5View) -> Iterator[Finding]:

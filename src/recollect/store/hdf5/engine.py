@@ -28,10 +28,10 @@ import h5py
 from recollect.light import locks
 from recollect.light.disk import Disk, same_file
 from recollect.light.journal import Journal, journal_path
+from recollect.light.store_header import PAGE_BYTES, Header
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
-from recollect.store.hdf5.header import PAGE_BYTES, Header
-from recollect.store.hdf5.layout import STREAMS, TABLES
+from recollect.store.hdf5.layout import LARGE, ROWS_PER_CHUNK, ROWS_PER_CHUNK_LARGE, STREAMS, TABLES
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View
 from recollect.store.hdf5.readers import Readers
@@ -457,7 +457,7 @@ def _lay_out(file: h5py.File) -> None:
         file.attrs[enumeration.__name__] = names
     tables = file.create_group("tables")
     for name, columns in TABLES.items():
-        Table.create(tables, name, columns)
+        Table.create(tables, name, columns, ROWS_PER_CHUNK_LARGE if name in LARGE else ROWS_PER_CHUNK)
     streams = file.create_group("streams")
     for name in STREAMS:
         Stream.create(streams, name)

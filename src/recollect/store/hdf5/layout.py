@@ -22,6 +22,7 @@ Columns = dict[str, str]
 STREAMS = ("lines", "texts")
 
 VECTORS = "vectors"  # the group made with a store's first vectors: one stream a model, named 0, 1, ...
+DERIVED = "derived"  # the group made with the first derived table: NAME/REVISION below it
 KEY_BYTES = 8  # of a row of vectors, before its numbers
 
 BLOCKS: Columns = {

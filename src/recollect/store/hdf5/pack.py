@@ -7,13 +7,14 @@ whole pack into columns at once is what makes ingest fast.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from recollect.store.contract import Array, View
+from recollect.store.derived import Column, DerivedTable
 from recollect.store.hdf5.forms import TextForm, as_bytes, find
 from recollect.store.hdf5.frames import compress
 from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES
@@ -59,6 +60,14 @@ class Counted(NamedTuple):
         return held if held.tokens >= self.tokens else self._replace(owner=held.owner)
 
 
+class Replacing(NamedTuple):
+    """A line that takes the place of those of these keys, or takes back all from one of a key on; 0: none."""
+
+    line: int
+    keys: tuple[int, ...]
+    rewinds: int
+
+
 TOKENS = ("output", "input", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 
 
@@ -72,6 +81,7 @@ class Pack:
         self.line_count = 0
         self.entry_count = 0
         self.usage: dict[int, Counted] = {}  # the largest record of each response
+        self.replacing: list[Replacing] = []
         self._open = bytearray()
         self._end = 0
         self._lines: list[tuple[int, ...]] = []
@@ -106,8 +116,11 @@ class Pack:
             for entry in parsed.entries:
                 place = self._add_entry(entry, owner, data, place)
             self.entry_count += len(parsed.entries)
-            if parsed.usage is not None:
-                self._add_usage(parsed.usage, owner)
+            for usage in parsed.usages:
+                self._add_usage(usage, owner)
+            if parsed.replaces or parsed.rewinds:
+                keys = tuple(map(self._key, parsed.replaces))
+                self.replacing.append(Replacing(self.line_count, keys, self._key(parsed.rewinds)))
             self._lines.append(
                 (
                     self._end,
@@ -210,6 +223,7 @@ class Parcel:
     lines: dict[str, Array]
     entries: dict[str, Array]
     usage: dict[int, Counted]
+    replacing: list[Replacing]
 
 
 @dataclass(slots=True)
@@ -254,6 +268,12 @@ class ParcelWriter:
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
         raise AssertionError("nothing is embedded here")
 
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        raise AssertionError("nothing is derived here")
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        raise AssertionError("nothing is derived here")
+
     def folded(self, sequence: int) -> None:
         raise AssertionError("no journal is read here")
 
@@ -271,4 +291,5 @@ class ParcelWriter:
             pack.line_columns(),
             pack.entry_columns(),
             pack.usage,
+            pack.replacing,
         )

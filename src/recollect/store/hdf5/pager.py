@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from recollect.light.disk import Disk, read_at, read_bytes_at
-from recollect.store.hdf5.header import PAGE_BYTES, Header, Redo, read_header, read_redo, redo_path
+from recollect.light.store_header import PAGE_BYTES, Header, Redo, read_header, read_redo, redo_path
 from recollect.values.errors import StoreCorrupt, StoreWriteFailed
 
 

@@ -17,15 +17,17 @@ from typing import TypeVar
 import h5py
 import numpy as np
 
+from recollect.light.store_header import Header
 from recollect.store.contract import Array, UsageColumns
+from recollect.store.derived import REPLACED, Column, DerivedTable, no_rows
+from recollect.store.hdf5.derived import DerivedRows, find_derived
 from recollect.store.hdf5.forms import TextForm, text_of
 from recollect.store.hdf5.frames import Damaged
-from recollect.store.hdf5.header import Header
 from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.tables import Stream, Table, opened
 from recollect.store.hdf5.vectors import Vectors, find_vectors
 from recollect.store.walks import neighbours_of, turn_of
-from recollect.values.errors import NotFound
+from recollect.values.errors import DerivedDamaged, NotFound
 from recollect.values.ids import line_key, name_key, short_id
 from recollect.values.records import (
     Cursor,
@@ -295,6 +297,36 @@ class Hdf5View:
         for model, held in found.items():
             if damaged := held.damaged_rows():
                 yield f"{damaged} of {held.rows} vectors of {model.name} {model.revision}"
+
+    def derived_tables(self) -> list[DerivedTable]:
+        return [held.table for held in self.derived_groups.values()]
+
+    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
+        held = self.derived_groups.get(table)
+        if held is None:
+            return no_rows(table)
+        try:
+            return held.read(start, held.table.rows if stop is None else stop)
+        except Damaged as error:
+            raise DerivedDamaged(table.name, str(error)) from error
+
+    def replaced(self) -> Array:
+        try:
+            return np.asarray(self.derived(REPLACED)["entry"], np.int64)
+        except DerivedDamaged:
+            return np.flatnonzero(self.table("entries").read("flags") & Flag.REPLACED)
+
+    @cached_property
+    def derived_groups(self) -> dict[DerivedTable, DerivedRows]:
+        return find_derived(self._file)[0]
+
+    def derived_damage(self) -> Iterator[str]:
+        """What is wrong with the derived tables."""
+        found, wrong = find_derived(self._file)
+        yield from wrong
+        for table, held in found.items():
+            if damage := held.damage():
+                yield f"{table.name}/{table.revision}: {damage}"
 
     def salvageable(self, *, moved_to: str) -> Salvage:
         """The same file, read as far as it can be."""

@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from recollect.store.contract import Array, carry_vectors
+from recollect.store.derived import REPLACED, carry_derived
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.layout import BLOCK_BYTES, LEVEL_DENSE, TABLES
 from recollect.store.hdf5.read import Hdf5View
 from recollect.store.hdf5.write import Hdf5Writer
+from recollect.values.records import Flag
 
 _ROWS_AT_ONCE = 8192
 _COMMIT_BYTES = 64 << 20
@@ -35,6 +37,10 @@ def copy_store(old: Hdf5View, new: Hdf5Writer, commit: Callable[[], None]) -> No
     _copy_owners(old, new, "sessions", ("id", "title"), "extents", "extent", entries)
     _copy_owners(old, new, "sources", ("path", "state"), "spans", "span", lines)
     carry_vectors(old, new)
+    carry_derived(old, new)
+    replaced = np.flatnonzero(new.table("entries").read("flags") & Flag.REPLACED)
+    if len(replaced):
+        new.add_derived(REPLACED, {"entry": replaced}, built_to=new.table("entries").rows)
     new.line_stream.flush()
     new.text_stream.flush()
 

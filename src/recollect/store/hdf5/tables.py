@@ -24,21 +24,15 @@ import numpy as np
 
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged, compress, decompress
-from recollect.store.hdf5.layout import (
-    BLOCK_BYTES,
-    BLOCKS,
-    DATA_CHUNK_BYTES,
-    LARGE,
-    LEVEL,
-    ROWS_PER_CHUNK,
-    ROWS_PER_CHUNK_LARGE,
-    Columns,
-)
+from recollect.store.hdf5.layout import BLOCK_BYTES, BLOCKS, DATA_CHUNK_BYTES, LEVEL, ROWS_PER_CHUNK, Columns
 
 # Of each table: scattered rows are read again and again, a dozen columns each (10 entries of
 # 150,000 at random: 15.6 ms with one chunk a column, 6 ms with these; 12 KB a chunk).
 CHUNKS_KEPT = 2048
 BLOCKS_KEPT = 16  # of a stream, unpacked
+
+# What h5py raises for a file that is not what it was.
+FAILURES = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 
 
 def opened(parent: h5py.Group, name: str) -> h5py.Group | h5py.Dataset:
@@ -63,16 +57,15 @@ class Table:
         self._chunk_rows: int = first.chunks[0]
 
     @staticmethod
-    def create(parent: h5py.Group, name: str, columns: Columns) -> None:
+    def create(parent: h5py.Group, name: str, columns: Columns, chunk_rows: int = ROWS_PER_CHUNK) -> None:
         group = parent.create_group(name)
-        rows = ROWS_PER_CHUNK_LARGE if name in LARGE else ROWS_PER_CHUNK
         for column, dtype in columns.items():
             group.create_dataset(
                 column,
                 shape=(0,),
                 maxshape=(None,),
                 dtype=dtype,
-                chunks=(rows,),
+                chunks=(chunk_rows,),
                 shuffle=True,
                 compression="gzip",
                 compression_opts=6,

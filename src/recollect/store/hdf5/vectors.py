@@ -18,7 +18,7 @@ import numpy as np
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged, compress
 from recollect.store.hdf5.layout import BLOCK_BYTES, KEY_BYTES, VECTORS
-from recollect.store.hdf5.tables import Stream, opened
+from recollect.store.hdf5.tables import FAILURES, Stream, opened
 from recollect.values.ids import name_key
 from recollect.values.stored import VectorModel
 
@@ -91,20 +91,16 @@ def find_vectors(file: h5py.File) -> tuple[dict[VectorModel, Vectors], list[str]
     try:
         parent = opened(file, VECTORS) if VECTORS in file else {}
         names = sorted((name for name in parent if name.isdecimal()), key=int)
-    except (Damaged, *_FAILURES) as error:
+    except (Damaged, *FAILURES) as error:
         return {}, [f"{VECTORS}: {error}"]
     for name in names:
         try:
             vectors = Vectors(opened(parent, name))
-        except (Damaged, *_FAILURES) as error:
+        except (Damaged, *FAILURES) as error:
             wrong.append(f"{VECTORS}/{name}: {error}")
         else:
             found[vectors.model] = vectors
     return found, wrong
-
-
-# What h5py raises for a file that is not what it was.
-_FAILURES = (KeyError, OSError, RuntimeError, TypeError, ValueError)
 
 
 def _described(group: h5py.Group) -> VectorModel:

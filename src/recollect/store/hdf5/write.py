@@ -9,24 +9,37 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import h5py
 import numpy as np
 
+from recollect.light.store_header import Header
 from recollect.store.contract import Array, Collector, UsageColumns
-from recollect.store.hdf5.chains import Chain
+from recollect.store.derived import REPLACED, Column, DerivedTable, is_new_name
+from recollect.store.hdf5.chains import Chain, Shown, runs
+from recollect.store.hdf5.derived import DerivedRows
 from recollect.store.hdf5.forms import TextForm, as_bytes
-from recollect.store.hdf5.header import Header
+from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
-from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, ParcelWriter, columns_of
+from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, ParcelWriter, Replacing, columns_of
 from recollect.store.hdf5.read import Hdf5View, RowSource, session_key, source_key
 from recollect.store.hdf5.vectors import Vectors
+from recollect.values.errors import DerivedDamaged
 from recollect.values.ids import line_key
-from recollect.values.records import Cursor, Line, LineFlag, SessionFacts, SourceFile, SourceFlag
+from recollect.values.records import (
+    Cursor,
+    Flag,
+    Framing,
+    Line,
+    LineFlag,
+    SessionFacts,
+    SourceFile,
+    SourceFlag,
+)
 from recollect.values.stored import Source, Taken, VectorModel
 
 _PACK_BYTES = 8 << 20  # of lines before they become rows
@@ -75,6 +88,7 @@ class Hdf5Writer(Hdf5View):
         self._first_line = self.table("lines").rows  # the row its first line will have
         self._first_entry = self.table("entries").rows
         self._keys = KeyIndex(self, "lines", "key_a")
+        self._uuids = KeyIndex(self, "lines", "uuid")
         self._packed: dict[bytes, int] = {}  # rows of the pack's lines by key, the first of equal ones
         self._repeats: dict[bytes, list[int]] = {}  # and the others
         self._usage_keys = KeyIndex(self, "usage", "key")
@@ -131,6 +145,7 @@ class Hdf5Writer(Hdf5View):
         restart: bool = False,
     ) -> Taken:
         session = self._session(host, facts)
+        older = self._find_source(host, file.path) if restart else None
         source = self._source(file, host, session, restart)
         if source.cursor.waiting:
             source.chain.drop_last()
@@ -153,8 +168,12 @@ class Hdf5Writer(Hdf5View):
         source.cursor, source.parser = cursor, parser
         self._dirty_sources[source.row] = source
         self._dirty_sessions[session.row] = session
-        if self._pack.byte_count >= _PACK_BYTES:
+        replacing = [each._replace(line=self._first_line + each.line) for each in self._pack.replacing]
+        if older is not None and file.framing == Framing.DOCUMENT:
+            self._replace_version(older, source, session)
+        if self._pack.byte_count >= _PACK_BYTES or replacing:
             self._seal()
+            self._replace_lines(replacing, session)
         return Taken([row >= 0 for row in known], self._entry_rows - entries_before)
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
@@ -171,6 +190,20 @@ class Hdf5Writer(Hdf5View):
         if held is None:
             held = self.vector_streams[model] = Vectors.create(self._file, model)
         held.append(keys, vectors)
+
+    def add_derived(self, table: DerivedTable, columns: Mapping[str, Column], *, built_to: int) -> None:
+        held = self.derived_groups.get(table)
+        if held is None:
+            assert is_new_name(table, self.derived_groups), "raise the revision of a table that changes"
+            held = self.derived_groups[table] = DerivedRows.create(self._file, table)
+        try:
+            held.append(columns, built_to)
+        except Damaged as error:
+            raise DerivedDamaged(table.name, str(error)) from error
+
+    def drop_derived(self, table: DerivedTable) -> None:
+        if self.derived_groups.pop(table, None) is not None:
+            DerivedRows.drop(self._file, table)
 
     def folded(self, sequence: int) -> None:
         self._folded = max(self._folded, sequence)
@@ -207,6 +240,7 @@ class Hdf5Writer(Hdf5View):
         Half-written lines are on their own: they will be replaced, and have no entries.
         """
         stored = self._stored_rows(lines, digests)
+        again = source.older >= 0 and source.file.framing == Framing.DOCUMENT
         rows = [-1] * len(lines)
         chosen: set[int] = set()
         if stored or not self._packed.keys().isdisjoint(digests):
@@ -214,6 +248,8 @@ class Hdf5Writer(Hdf5View):
                 candidates = stored.get(n, [])
                 if digest in self._packed and not lines[n].flags & _PARTIAL:
                     candidates = [*candidates, self._packed[digest], *self._repeats.get(digest, ())]
+                if again:  # what a version took back is said anew by one that has it again
+                    candidates = [row for row in candidates if not self._is_replaced(row)]
                 if candidates and lines[n].data:
                     rows[n] = self._choose(source, candidates, chosen)
                     chosen.add(rows[n])
@@ -268,11 +304,12 @@ class Hdf5Writer(Hdf5View):
 
     def _link(self, rows: Sequence[int], source: _SourceRow, session: _SessionRow) -> None:
         """Let the source have lines, and the session show entries, that are stored already."""
-        for first, count in _runs(rows):
+        for first, count in runs(rows):
             source.chain.add(first, count)
             start, stop = self._entry_end(first - 1), self._entry_end(first + count - 1)
             for low, length in session.chain.missing(start, stop - start):
-                session.chain.add(low, length)
+                for part in self._not_replaced(low, length):
+                    session.chain.add(*part)
 
     def _entry_end(self, row: int) -> int:
         """How many entries there are up to and including this line's, sealed or not."""
@@ -312,6 +349,102 @@ class Hdf5Writer(Hdf5View):
         self.table("lines").append(lines)
         self.table("entries").append(entries)
         self._keys.added(lines["key_a"])
+        self._uuids.added(lines["uuid"])
+
+    # -- what takes the place of something ---------------------------------------------------
+
+    @cached_property
+    def _replaced(self) -> set[int]:
+        return set(self.replaced().tolist())
+
+    def _is_replaced(self, line: int) -> bool:
+        return any(row in self._replaced for row in self._entries_of(line))
+
+    def _not_replaced(self, first: int, count: int) -> list[tuple[int, int]]:
+        if not self._replaced:
+            return [(first, count)]
+        return runs(row for row in range(first, first + count) if row not in self._replaced)
+
+    def _entries_of(self, line: int, count: int = 1) -> range:
+        return range(self._entry_end(line - 1), self._entry_end(line + count - 1))
+
+    def _replace_version(self, older: _SourceRow, source: _SourceRow, session: _SessionRow) -> None:
+        """Show a document as it is now, in its order, where the version before was shown.
+
+        One that nothing was read from (cut short while it was saved) replaces nothing.
+        """
+        new = self._source_entries(source)
+        while not (old := self._source_entries(older)) and older.older >= 0:
+            older = self._load_source(older.older)
+        if not new or not old:
+            return
+        own = {*old, *new}
+        shown = session.chain.all_rows()
+        at = next((n for n, row in enumerate(shown) if row in own), len(shown))
+        self._mark_replaced(sorted(set(old) - set(new)))
+        others = [[row for row in part if row not in own] for part in (shown[:at], shown[at:])]
+        session.chain.arrange([*others[0], *(row for row in new if row not in self._replaced), *others[1]])
+        if older.session is not session:
+            kept = [row for row in older.session.chain.all_rows() if row not in self._replaced]
+            older.session.chain.arrange(kept)
+            self._dirty_sessions[older.session.row] = older.session
+
+    def _source_entries(self, source: _SourceRow) -> list[int]:
+        return [
+            row for first, count in source.chain.intervals if count for row in self._entries_of(first, count)
+        ]
+
+    def _replace_lines(self, replacing: Sequence[Replacing], session: _SessionRow) -> None:
+        """Let lines take the place of earlier ones that the session shows; all of them are in the tables."""
+        wanted = np.array(
+            sorted({k for each in replacing for k in (*each.keys, each.rewinds)} - {0}), np.uint64
+        )
+        earlier: dict[int, list[int]] = {}
+        for n, line in self._uuids.find(wanted):
+            earlier.setdefault(int(wanted[n]), []).append(line)
+        acting = [each for each in replacing if self._acts(each, earlier)]
+        if not acting:
+            return
+        shown, gone = Shown(session.chain.all_rows()), []
+        for line, keys, rewinds in acting:
+            own = [row for row in self._entries_of(line) if row in shown]
+            restated = [row for k in keys for row in self._shown_before(line, earlier.get(k, ()), shown)]
+            if restated and own:
+                shown.put_in_place(restated, own)
+                gone += restated
+            back = self._shown_before(line, earlier.get(rewinds, ()), shown)
+            if back and own:
+                order = shown.rows()
+                taken_back = order[order.index(back[0]) : order.index(own[0])]
+                shown.drop(taken_back)
+                gone += taken_back
+        self._mark_replaced(sorted(gone))
+        session.chain.arrange(shown.rows())
+
+    @staticmethod
+    def _acts(each: Replacing, earlier: dict[int, list[int]]) -> bool:
+        """Whether there is anything before a line that it may replace."""
+        return any(line < each.line for key in (*each.keys, each.rewinds) for line in earlier.get(key, ()))
+
+    def _shown_before(self, line: int, lines: Sequence[int], shown: Shown) -> list[int]:
+        """The entries of lines before one that are shown."""
+        return [row for each in lines if each < line for row in self._entries_of(each) if row in shown]
+
+    def _mark_replaced(self, gone: Sequence[int]) -> None:
+        rows = [row for row in gone if row not in self._replaced]
+        if not rows:
+            return
+        self._seal()
+        flags = np.array(self._cells("entries", "flags", np.array(rows)), np.uint16) | Flag.REPLACED
+        self.table("entries").update(np.array(rows), {"flags": flags})
+        self._replaced.update(rows)
+        try:
+            self.add_derived(REPLACED, {"entry": np.array(rows)}, built_to=self._first_entry)
+        except DerivedDamaged:
+            self.drop_derived(REPLACED)
+            self.add_derived(
+                REPLACED, {"entry": np.array(sorted(self._replaced))}, built_to=self._first_entry
+            )
 
     # -- whole parcels ---------------------------------------------------------------------
 
@@ -325,7 +458,7 @@ class Hdf5Writer(Hdf5View):
         owner = np.repeat(np.arange(len(parcel.portions)), [p.lines for p in parcel.portions])
         if self._keys.find(keys) or _shared_between(keys, owner):
             return False
-        sessions = []
+        sessions: list[_SessionRow] = []
         first_line, line, entry = self._first_line, self._first_line, self._first_entry
         ends = parcel.lines["entries"]
         for portion in parcel.portions:
@@ -340,15 +473,19 @@ class Hdf5Writer(Hdf5View):
             source.lines, source.cursor, source.parser = portion.lines, portion.cursor, portion.parser
             self._dirty_sources[source.row] = source
             self._dirty_sessions[session.row] = session
-            sessions.append(session.row)
-        parcel.entries["session"] = np.array(sessions, np.uint32)[parcel.entries["session"]]
+            sessions.append(session)
+        rows = [session.row for session in sessions]
+        parcel.entries["session"] = np.array(rows, np.uint32)[parcel.entries["session"]]
         self._append(parcel.names, parcel.texts, parcel.lines, parcel.entries)
         for length, frame in parcel.frames:
             self.line_stream.add_frame(length, frame)
         for key, counted in parcel.usage.items():
-            line_row, session_row = first_line + counted.line, sessions[counted.owner]
+            line_row, session_row = first_line + counted.line, rows[counted.owner]
             self._add_usage(key, counted._replace(line=line_row, owner=session_row))
         self._first_line, self._first_entry = line, entry
+        for number, group in itertools.groupby(parcel.replacing, lambda each: int(owner[each.line])):
+            lines = [each._replace(line=first_line + each.line) for each in group]
+            self._replace_lines(lines, sessions[number])
         return True
 
     # -- usage -----------------------------------------------------------------------------
@@ -622,14 +759,3 @@ def _shared_between(keys: Array, owner: Array) -> bool:
     order = np.argsort(keys, kind="stable")
     same = keys[order][1:] == keys[order][:-1]
     return bool(np.any(same & (owner[order][1:] != owner[order][:-1])))
-
-
-def _runs(rows: Sequence[int]) -> list[tuple[int, int]]:
-    """Neighbouring rows, in order, as (first, count)."""
-    runs: list[list[int]] = []
-    for row in rows:
-        if runs and sum(runs[-1]) == row:
-            runs[-1][1] += 1
-        else:
-            runs.append([row, 1])
-    return [(first, count) for first, count in runs]

@@ -1,0 +1,149 @@
+"""Gemini CLI's records: a session's facts, messages, changes of either, and going back.
+
+A message is stated again whenever something of it is known better (tokens, results of tools), under the
+same id; the later one takes the place of the earlier.
+
+The surprise: `{"$set": {"messages": [...]}}` is the model's history, written when it was cut down.
+What was said stays said: of that list only messages count that were never stated before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from recollect.agents.decode import BadLine, decode
+from recollect.agents.fields import (
+    TITLE_AGENT,
+    TITLE_PROMPT,
+    dict_of,
+    facts_restored,
+    facts_state,
+    list_of,
+    not_an_object,
+    text_of,
+    time_of,
+    title_of,
+    unknown,
+)
+from recollect.agents.gemini.cut import END, HEAD, cut
+from recollect.agents.gemini.message import Calls, entries_of, short_hash, usage_of
+from recollect.agents.gemini.paths import project_name
+from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
+
+_TYPES = ("user", "gemini", "info", "warning", "error")
+_IDS_MAX = 500  # of messages, remembered by a short hash
+
+
+class GeminiParser:
+    """One chat, as a log or as a document."""
+
+    def __init__(self, source: SourceFile, state: Mapping[str, Any], folder: str = "") -> None:
+        self.facts = facts_restored(state["facts"]) if state else _first_facts(source, folder)
+        self._calls = Calls(state)
+        self._ids: dict[str, None] = dict.fromkeys(state.get("ids", ()))
+
+    def state(self) -> dict[str, Any]:
+        return {"facts": facts_state(self.facts), "ids": list(self._ids), **self._calls.state()}
+
+    # -- a log -----------------------------------------------------------------------------
+
+    def parse(self, record: Any, /) -> Parsed:
+        if type(record) is not dict:
+            return not_an_object(record)
+        if type(record.get("$rewindTo")) is str:
+            back = record["$rewindTo"]
+            return Parsed("$rewindTo", (Entry(Kind.EVENT, f"went back to before {back}"),), rewinds=back)
+        if "$set" in record:
+            return self._changed(dict_of(record["$set"]))
+        if "type" in record or "id" in record:
+            return self._message(record)
+        if "sessionId" in record or "projectHash" in record:
+            return self._changed(record, "session")
+        return unknown(next(iter(record), "{}"))
+
+    def document(self, data: bytes, /) -> Parsed:
+        """A document in one piece, which only one that cannot be cut is."""
+        return unknown("document")
+
+    # -- a document ------------------------------------------------------------------------
+
+    def records(self, data: bytes, /) -> Iterator[tuple[str, bytes]]:
+        try:
+            whole = dict_of(decode(data)[0])
+        except BadLine:
+            return iter(())
+        self._note({name: value for name, value in whole.items() if name != "messages"})
+        return cut(data)
+
+    def record(self, key: str, data: bytes, /) -> Parsed:
+        if key in (HEAD, END):
+            return Parsed(key, ())
+        try:
+            message = decode(data.lstrip(b", \t\r\n"))[0]
+        except BadLine:
+            return unknown("message")
+        return self._message(message) if type(message) is dict else not_an_object(message)
+
+    # -- what they say ---------------------------------------------------------------------
+
+    def _changed(self, facts: dict[str, Any], name: str = "$set") -> Parsed:
+        """Facts that changed, and those messages of a history that were never stated."""
+        self._note(facts)
+        found = [Entry(Kind.EVENT, text_of(facts.get("summary")), 0, time_of(facts.get("lastUpdated")))]
+        usages = []
+        for message in map(dict_of, list_of(facts.get("messages"))):
+            id_ = text_of(message.get("id"))
+            if id_ and not self._is_known(id_) and message.get("type") in _TYPES:
+                found += self._entries(message)
+                usages += usage_of(message, self.facts)
+        return Parsed(name, tuple(found), usages=tuple(usages))
+
+    def _message(self, message: dict[str, Any]) -> Parsed:
+        id_, name = text_of(message.get("id")), text_of(message.get("type"))
+        if name not in _TYPES:
+            return unknown(name or "message", time_of(message.get("timestamp")), uuid=id_)
+        self._is_known(id_)
+        return Parsed(
+            name,
+            tuple(self._entries(message)),
+            uuid=id_,
+            usages=tuple(usage_of(message, self.facts)),
+            replaces=(id_,) if id_ else (),
+        )
+
+    def _entries(self, message: dict[str, Any]) -> list[Entry]:
+        self.facts.saw(time_of(message.get("timestamp")))
+        if model := text_of(message.get("model")):
+            self.facts.model = model
+        found = entries_of(message, self._calls)
+        prompt = next((entry.text for entry in found if entry.kind is Kind.PROMPT), "")
+        if prompt and self.facts.title_rank < TITLE_PROMPT:
+            self.facts.titled(title_of(prompt), TITLE_PROMPT)
+        return found
+
+    def _note(self, facts: dict[str, Any]) -> None:
+        self.facts.id = self.facts.id or text_of(facts.get("sessionId"))
+        self.facts.root = self.facts.root or self.facts.id
+        self.facts.saw(time_of(facts.get("startTime")))
+        self.facts.saw(time_of(facts.get("lastUpdated")))
+        self.facts.titled(title_of(text_of(facts.get("summary"))), TITLE_AGENT)
+
+    def _is_known(self, id_: str) -> bool:
+        """Whether a message was stated before; from now on it was."""
+        short = short_hash(id_)
+        known = short in self._ids
+        self._ids.pop(short, None)
+        self._ids[short] = None
+        if len(self._ids) > _IDS_MAX:
+            del self._ids[next(iter(self._ids))]
+        return known
+
+
+def _first_facts(source: SourceFile, folder: str) -> SessionFacts:
+    facts = SessionFacts(source.agent, source.session, cwd=folder, root=source.parent or source.session)
+    if not folder:
+        facts.project = project_name(source.path)
+    if source.parent:
+        facts.parent, facts.relation = source.parent, Relation.SUBAGENT
+    return facts

@@ -1,0 +1,193 @@
+"""Derived tables in the HDF5 file: each a group of its own that says what it is.
+
+Words are packed into a stream of the table's own, so that nothing outside the group belongs to it, and
+to drop a table is to unlink its group. Its description and how far it is built are attributes of fixed
+size, which HDF5 keeps under a checksum, unlike strings of any length.
+
+The surprise: damage here is no damage to the store. A table that cannot be opened is absent, and the
+next one to add to it begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import h5py
+import numpy as np
+
+from recollect.store.contract import Array
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, parts
+from recollect.store.hdf5.forms import TextForm, as_bytes, text_of
+from recollect.store.hdf5.frames import Damaged, compress
+from recollect.store.hdf5.layout import BLOCK_BYTES, DERIVED, ROWS_PER_CHUNK_LARGE, TABLES
+from recollect.store.hdf5.tables import FAILURES, Stream, Table, opened
+
+_NAMES = TABLES["names"]
+
+
+class DerivedRows:
+    """The rows of one table. Added ones can be read at once."""
+
+    def __init__(self, group: h5py.Group, description: DerivedTable) -> None:
+        self._group = group
+        self.description = description
+        kinds = dict(description.columns)
+        self._rows = Table(opened(group, "rows"), _stored_columns(description))
+        self._texts = Stream(opened(group, "texts")) if {NAME, TEXT} & set(kinds.values()) else None
+        self._names = Table(opened(group, "names"), _NAMES) if NAME in kinds.values() else None
+        self._words: list[str] = []  # of `names`, as far as they were read
+        self._built_to = int(group.attrs["built_to"])
+
+    @staticmethod
+    def create(file: h5py.File, table: DerivedTable) -> DerivedRows:
+        parent = file.require_group(f"{DERIVED}/{table.name}")
+        if str(table.revision) in parent:
+            DerivedRows.drop(file, table)  # what is there does not read
+        group = parent.create_group(str(table.revision))
+        group.attrs["table"] = np.bytes_(table.described())
+        group.attrs["built_to"] = np.uint64(0)
+        Table.create(group, "rows", _stored_columns(table), ROWS_PER_CHUNK_LARGE)
+        if {NAME, TEXT} & {kind for _, kind in table.columns}:
+            Stream.create(group, "texts")
+        if NAME in {kind for _, kind in table.columns}:
+            Table.create(group, "names", _NAMES)
+        return DerivedRows(group, table)
+
+    @staticmethod
+    def drop(file: h5py.File, table: DerivedTable) -> None:
+        del file[f"{DERIVED}/{table.name}/{table.revision}"]
+
+    @property
+    def table(self) -> DerivedTable:
+        """The description, with the present rows and how far they are built."""
+        return replace(self.description, rows=self._rows.rows, built_to=self._built_to)
+
+    def read(self, start: int, stop: int) -> dict[str, Column]:
+        return {name: self._column(name, kind, start, stop) for name, kind in self.description.columns}
+
+    def append(self, columns: Mapping[str, Column], built_to: int) -> None:
+        lengths = {len(columns[name]) for name, _ in self.description.columns}
+        assert len(lengths) == 1 == len(columns) - len(self.description.columns) + 1, (
+            "not this table's columns"
+        )
+        packed = _Packed(self._texts.end if self._texts is not None else 0)
+        stored: dict[str, Array] = {}
+        for name, kind in self.description.columns:
+            stored |= self._pack(packed, name, kind, columns[name])
+        if packed.data:
+            assert self._texts is not None
+            for at in range(0, len(packed.data), BLOCK_BYTES):
+                block = packed.data[at : at + BLOCK_BYTES]
+                self._texts.add_frame(len(block), compress(block))
+        self._rows.append(stored)
+        self._group.attrs.modify("built_to", np.uint64(built_to))
+        self._built_to = built_to
+
+    def damage(self) -> str:
+        """What is wrong with it, "" for nothing. Reads all of it."""
+        try:
+            if (
+                len({len(opened(self._group, f"rows/{name}")) for name in _stored_columns(self.description)})
+                > 1
+            ):
+                return "its columns differ in length"
+            self.read(0, self._rows.rows)
+        except (Damaged, *FAILURES) as error:
+            return str(error)
+        return ""
+
+    def _column(self, name: str, kind: str, start: int, stop: int) -> Column:
+        if kind == TEXT:
+            places = (self._rows.read(part, start, stop).tolist() for part in parts(name, kind))
+            return [self._text(at, length) for at, length in zip(*places, strict=True)]
+        values = self._rows.read(name, start, stop)
+        if kind != NAME:
+            return values
+        words = self._known_words()
+        if len(values) and int(values.max()) >= len(words):
+            raise Damaged(f"{self._group.name}: {name} has a word that is not there")
+        return [words[row] for row in values.tolist()]
+
+    def _pack(self, packed: _Packed, name: str, kind: str, values: Column) -> dict[str, Array]:
+        """A column's numbers; its words go into what will be the stream's next blocks."""
+        if kind == TEXT:
+            places = [packed.put(str(text)) for text in values]
+            pairs = np.array(places, np.uint64).reshape(len(places), 2)
+            return dict(zip(parts(name, kind), (pairs[:, 0], pairs[:, 1]), strict=True))
+        if kind != NAME:
+            return {name: np.asarray(values, kind)}
+        words = self._known_words()
+        rows = {word: row for row, word in enumerate(words)}
+        new = [word for word in dict.fromkeys(map(str, values)) if word not in rows]
+        assert self._names is not None
+        places = [packed.put(word) for word in new]
+        self._names.append({"at": [at for at, _ in places], "length": [length for _, length in places]})
+        words += new
+        rows |= {word: row for row, word in enumerate(words)}
+        return {name: np.array([rows[str(word)] for word in values], np.uint32)}
+
+    def _known_words(self) -> list[str]:
+        assert self._names is not None
+        at, length = (self._names.read(column, len(self._words)).tolist() for column in _NAMES)
+        self._words += [self._text(*place) for place in zip(at, length, strict=True)]
+        return self._words
+
+    def _text(self, at: int, length: int) -> str:
+        assert self._texts is not None
+        return text_of(TextForm.STORED, self._texts.read(at, at + length))
+
+
+class _Packed:
+    """Words on their way into a stream that ends at `start`."""
+
+    def __init__(self, start: int) -> None:
+        self.data = bytearray()
+        self._start = start
+
+    def put(self, text: str) -> tuple[int, int]:
+        at, piece = self._start + len(self.data), as_bytes(text)
+        self.data += piece
+        return at, len(piece)
+
+
+def find_derived(file: h5py.File) -> tuple[dict[DerivedTable, DerivedRows], list[str]]:
+    """What can be opened, by name and then revision; and what is wrong with the rest."""
+    found: dict[DerivedTable, DerivedRows] = {}
+    wrong: list[str] = []
+    for path in _groups(file, wrong):
+        try:
+            group = opened(file, path)
+            table = _description(group)
+            if table is not None:
+                found[table] = DerivedRows(group, table)
+        except (Damaged, *FAILURES) as error:
+            wrong.append(f"{path}: {error}")
+    return dict(sorted(found.items(), key=lambda item: (item[0].name, item[0].revision))), wrong
+
+
+def _groups(file: h5py.File, wrong: list[str]) -> Iterator[str]:
+    try:
+        names = list(opened(file, DERIVED)) if DERIVED in file else []
+    except (Damaged, *FAILURES) as error:
+        wrong.append(f"{DERIVED}: {error}")
+        return
+    for name in names:
+        try:
+            yield from [f"{DERIVED}/{name}/{revision}" for revision in opened(file, f"{DERIVED}/{name}")]
+        except (Damaged, *FAILURES) as error:
+            wrong.append(f"{DERIVED}/{name}: {error}")
+
+
+def _description(group: h5py.Group) -> DerivedTable | None:
+    """What a group says it is; None for a table of a kind that only a later version knows."""
+    text = group.attrs["table"].decode("ascii")
+    try:
+        table = DerivedTable.from_description(text)
+    except ValueError:
+        return None
+    return table if group.name == f"/{DERIVED}/{table.name}/{table.revision}" else None
+
+
+def _stored_columns(table: DerivedTable) -> dict[str, str]:
+    return {part: kind for column in table.columns for part, kind in parts(*column).items()}
