@@ -57,7 +57,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "insight/blame.py",
         "began = search.view.entries_at(search.view.turn_of(last.row)[:1])[0]",
         "began = search.view.entries_at(search.view.turn_of(last.row)[:2])[0]",
-    ): "the first of one row or of two is the same",
+    ): "the first of one row or of two is the same"
 }
 
 
