@@ -7,7 +7,7 @@ None. `has` says whether it is there without importing it.
 
     hooks       its sessions are captured as they happen
     settings    `init` puts hook and MCP server into its settings
-    reader      its sessions are read back as conversations: resumed, assembled, exported
+    reader      its sessions are read back as its log has them; without one, from what was parsed
     writer      a conversation is written as a session that it opens as its own
     tools       what its tools do: blame, how, fix and recalled files know its calls
 

@@ -1,4 +1,4 @@
-"""Sessions and entries of any agent as conversations: who reads what, and how entries become turns."""
+"""Sessions and entries of any agent as conversations: by its reader, or from what was parsed of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.agents.registry import agent_of, agents
+from recollect.agents.registry import agent_of
 from recollect.agents.sessions import StoredFile
+from recollect.export.entries import conversation_of, message_of
 from recollect.values.conversation import Conversation, Message
-from recollect.values.errors import UsageError
 from recollect.values.records import Flag
 
 if TYPE_CHECKING:
@@ -26,18 +26,15 @@ def conversation(
 ) -> Conversation:
     """A whole session as its agent would resume it; at an entry, or before it was last compacted."""
     reader = agent_of(session.facts.agent).reader()
+    last = view.find_entry(until) if until else None
     if reader is None:
-        readable = [agent.name for agent in agents() if agent.has("reader")]
-        raise UsageError(
-            f"session {session.facts.id} is of {session.facts.agent or 'no agent that is known'}",
-            hint="sessions of " + " and ".join(readable) + " can be resumed",
-        )
+        entries = view.entries(session)
+        return conversation_of(session, entries, until=last, before_compaction=before_compaction)
 
     def files_of(id_: str) -> list[StoredFile]:
         wanted = session if id_ == session.facts.id else view.find_session(id_)
         return [StoredFile(each, partial(view.lines, each)) for each in view.sources(wanted)]
 
-    last = view.find_entry(until) if until else None
     return reader.conversation(session, files_of, until=last, before_compaction=before_compaction)
 
 
@@ -57,7 +54,10 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
             readers[stored.session_row] = agent_of(sessions[stored.session_row].facts.agent).reader()
         reader = readers[stored.session_row]
         repeated = again.get(stored.row, b"")
-        made = reader.message_of(stored, line.data, repeated) if reader else None
+        if reader is None:
+            made = message_of(stored, sessions[stored.session_row].facts.agent)
+        else:
+            made = reader.message_of(stored, line.data, repeated)
         if made is not None and found and _continues(found[-1], made):
             found[-1] = replace(found[-1], blocks=found[-1].blocks + made.blocks)
         elif made is not None:

@@ -1,0 +1,73 @@
+"""A session of an agent without a reader is opened, exported and assembled like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support import DATA
+from tests.support.memories import open_memory
+
+from recollect.agents.registry import agents
+from recollect.memory import Memory
+from recollect.values.errors import NotFound
+from recollect.values.records import Kind
+
+UNREAD = next(agent.name for agent in agents() if not agent.has("reader"))
+
+
+@pytest.fixture
+def memory(folder: Path) -> Memory:
+    memory = open_memory(folder / "m.h5")
+    memory.ingest([DATA / UNREAD])
+    return memory
+
+
+def talks(memory: Memory) -> list[str]:
+    return [each.facts.id for each in memory.sessions() if each.facts.agent == UNREAD]
+
+
+def test_all_that_was_said_is_in_the_conversation_in_order(memory: Memory) -> None:
+    for id_ in talks(memory):
+        said = [e.entry.text for e in memory.show(id_) if e.entry.kind in (Kind.PROMPT, Kind.ANSWER)]
+        blocks = [block for message in memory.conversation(id_).messages for block in message.blocks]
+        assert [block.text for block in blocks if block.text] == [text for text in said if text.strip()]
+
+
+def test_calls_and_results_name_each_other(memory: Memory) -> None:
+    blocks = [
+        block for id_ in talks(memory) for each in memory.conversation(id_).messages for block in each.blocks
+    ]
+    calls = {block.call for block in blocks if block.type == "tool_use"}
+    assert calls
+    assert {block.call for block in blocks if block.type == "tool_result"} <= calls
+
+
+def test_it_ends_with_the_entry_it_is_asked_to_end_with(memory: Memory) -> None:
+    id_ = talks(memory)[0]
+    first = next(e for e in memory.show(id_) if e.entry.kind is Kind.PROMPT)
+    (message,) = memory.conversation(id_, until=first.id).messages
+    assert message.blocks[-1].entry == first.id
+
+
+def test_a_session_that_was_never_compacted_has_nothing_before(memory: Memory) -> None:
+    with pytest.raises(NotFound, match="never compacted"):
+        memory.conversation(talks(memory)[0], before_compaction=True)
+
+
+@pytest.mark.parametrize("target", [agent.name for agent in agents() if agent.has("writer")])
+def test_it_is_written_as_a_session_that_another_agent_takes(
+    memory: Memory, folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    for id_ in talks(memory):
+        conversation = memory.conversation(id_)
+        if conversation.messages:
+            assert memory.deliver(conversation, target, folder=str(folder)).path is not None
+
+
+def test_what_is_assembled_of_it_is_told(memory: Memory) -> None:
+    id_ = talks(memory)[0]
+    prompt = next(e for e in memory.show(id_) if e.entry.kind is Kind.PROMPT)
+    _, conversation = memory.assemble(prompt.entry.text, budget_tokens=5_000)
+    assert prompt.id in {block.entry for message in conversation.messages for block in message.blocks}
