@@ -31,6 +31,6 @@ def chosen(known: Sequence[Settings], names: Sequence[str]) -> list[Settings]:
     found = [agent for agent in known if agent.found()]
     if not found:
         titles = " nor ".join(agent.title for agent in known)
-        hint = f"start one once, or name it: --agent {known[0].name}"
+        hint = f"start one once, or name it: --agent {known[0].name}; logs of other agents: `recollect watch`"
         raise NotFound(f"neither {titles} was found on this machine", hint=hint)
     return found
