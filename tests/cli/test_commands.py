@@ -135,14 +135,16 @@ class TestSessions:
 
     def test_every_short_id_names_its_session(self, filled: Any) -> None:
         for session in filled("sessions", "--all", "--json").json["sessions"]:
-            assert len(session["short"]) >= 8
+            assert len(session["short"]) >= min(8, len(session["id"]))
             assert filled("tail", session["short"], "--json").json["session"]["id"] == session["id"]
 
     def test_the_table_is_plain_and_aligned_in_a_pipe(self, filled: Any) -> None:
         lines = filled("sessions").out.splitlines()
         assert lines[0].startswith("id  ")
         at = lines[0].index("agent")
-        assert {line[at : at + 6].strip() for line in lines[1:]} == {"claude", "codex"}
+        assert {line[at : at + 6].strip() for line in lines[1:]} == {
+            session["agent"] for session in filled("sessions", "--json").json["sessions"]
+        }
 
 
 class TestShow:
