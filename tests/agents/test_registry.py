@@ -195,3 +195,12 @@ def test_no_agent_knows_another() -> None:
                 registry.names()
             )
             assert others <= {name}, path
+
+
+def test_inside_a_hook_an_agent_nobody_knows_has_no_hooks_and_costs_the_others_nothing() -> None:
+    """A hook sees no site-packages, so that asking for installed agents fails there."""
+    program = "import sys; sys.path.append(sys.argv[1]); from recollect.light.agents import hooks_of; "
+    program += "print(hooks_of('nobody'), hooks_of('claude') is not None)"
+    command = [sys.executable, "-I", "-S", "-c", program, str(PACKAGE.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", "True"]

@@ -103,7 +103,7 @@ class Ingest:
             start = 0 if held is None else self._resume_at(opened, file, held, seen)
             restart = start is None
             self.report.restarted += restart
-            taking = _Taking(adapter, file, self._host, None if restart else held, start or 0, restart)
+            taking = _Taking(adapter, file, self._host, held, start or 0, restart)
             taking.opened, taking.seen = opened, seen
             if file.framing == Framing.LINES:
                 pieces = batches(chunks(opened, compressed=file.compressed, start=start or 0))
@@ -159,7 +159,7 @@ class Ingest:
             place = segment.offset, segment.data, held is not None and not held.cursor.terminated
         start, data, restart = place
         if data or (held is not None and start > held.cursor.offset):
-            taking = _Taking(adapter, segment.source, segment.host, None if restart else held, start, restart)
+            taking = _Taking(adapter, segment.source, segment.host, held, start, restart)
             whole = segment.source.framing == Framing.DOCUMENT
             with self._still_there(taking, segment):
                 self._take_all(taking, (_whole if whole else batches)(iter([data])))
@@ -345,9 +345,11 @@ class _Taking:
     """A source being read: where we are in it, and what its parser has seen."""
 
     def __init__(
-        self, adapter: Agent, file: SourceFile, host: str, held: Source | None, start: int, restart: bool
+        self, adapter: Agent, file: SourceFile, host: str, stored: Source | None, start: int, restart: bool
     ) -> None:
+        held = None if restart else stored
         self.adapter, self.file, self.host, self.held = adapter, file, host, held
+        self.session = stored.session if stored is not None else ""  # while nothing in it says whose it is
         self.restart = restart
         self.parser: Parser = adapter.parser(file, held.cursor.state if held is not None else {})
         self.offset = start
@@ -387,7 +389,7 @@ class _Taking:
         facts = self.parser.facts
         return replace(
             facts,
-            id=facts.id or self.file.session or PurePath(self.file.path).name.split(".")[0],
+            id=facts.id or self.file.session or self.session or PurePath(self.file.path).name.split(".")[0],
             project=facts.project or project_of(facts.cwd),
         )
 

@@ -1,7 +1,8 @@
 """The half of an agent that hooks need, found by the agent's name alone.
 
 An agent called NAME has it in `recollect.agents.NAME.hooks`; no list is read and no registry is
-imported. Only for a name that is not ours the installed packages are asked, which takes longer.
+imported. Only for a name that is not ours the installed packages are asked: that takes longer, and
+inside a hook, which sees no site-packages, it finds none.
 """
 
 from __future__ import annotations
@@ -56,8 +57,16 @@ def _find(agent: str) -> Hooks | None:
     try:
         __import__(name)
     except ModuleNotFoundError:
-        __import__("recollect.agents.registry")
-        found: Hooks | None = sys.modules["recollect.agents.registry"].agent_of(agent).hooks()
-        return found
+        return _installed(agent)
     module: Any = sys.modules[name]
     return module  # type: ignore[no-any-return]
+
+
+def _installed(agent: str) -> Hooks | None:
+    """Those of another package's agent. Whatever is wrong with it, the sessions of others are followed."""
+    try:
+        __import__("recollect.agents.registry")
+        found: Hooks | None = sys.modules["recollect.agents.registry"].agent_of(agent).hooks()
+    except Exception:
+        return None
+    return found

@@ -31,8 +31,9 @@ def location(name: str | os.PathLike[str]) -> Location:
     """What a person's word for a store means: a path or `file:` is a file, anything else a URL."""
     word = os.fspath(name)
     found = None if isinstance(name, os.PathLike) else _URL.fullmatch(word)
-    if found is not None and found[1] != "file":
+    if found is not None and found[1] != "file" and not _is_old_file(found[1], word):
         return word
+    found = found if found is not None and found[1] == "file" else None
     try:
         return Path(word if found is None else _file_path(found[2])).expanduser()
     except (RuntimeError, ValueError) as error:  # a home that nobody has, a NUL in its name
@@ -47,6 +48,11 @@ def open_store(at: Location, *, create: bool = False) -> Store:
 def has_store(at: Location) -> bool:
     """Whether there is a store, or something that was appended before there was one."""
     return _engine(at).exists(str(at))
+
+
+def _is_old_file(scheme: str, word: str) -> bool:
+    """Whether it is a file that was named before names with a colon were URLs."""
+    return scheme not in BUILT_IN and "\0" not in word and os.path.isfile(word)
 
 
 def _file_path(rest: str) -> str:

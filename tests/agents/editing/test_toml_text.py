@@ -56,3 +56,14 @@ def test_tomlkit_is_imported_by_an_edit_and_not_before() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+def test_tables_of_others_that_would_be_moved_are_left_and_the_edit_is_refused() -> None:
+    text = f"[[hooks]]\na = 1\n\n[mcp_servers.other]\nb = 1\n\n[[hooks]]\na = 2\n\n{OURS}"
+    with pytest.raises(SettingsRefused):
+        _toml(text).put_table(TABLE, {"command": "new"})
+
+
+def test_an_empty_line_at_the_top_stays_when_our_table_goes() -> None:
+    text = f'\nmodel = "x"\n\n{OURS}'
+    assert _toml(text).drop_table(TABLE).text == '\nmodel = "x"\n'

@@ -274,6 +274,9 @@ def test_a_document_found_half_saved_costs_nothing(tmp_path: Path) -> None:
     assert ids(store) == before
     with open_memory(store) as memory:
         assert sources_of(memory)[str(file)] == DOCUMENT.read_bytes()
+        assert [session.entries > 0 for session in memory.sessions()] == [True]
+        memory.reparse()
+    assert ids(store) == before
 
 
 def test_a_resumed_document_and_the_log_beside_it_are_one_session_without_doubles(tmp_path: Path) -> None:

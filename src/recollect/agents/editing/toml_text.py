@@ -12,6 +12,7 @@ import copy
 import difflib
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,7 +123,10 @@ class Toml:
         try:
             document = tomlkit.parse(self.text)
             act(document)
-            return self._checked(document.as_string(), *meant)
+            edited = document.as_string()
+            if not _is_in_order(self.text, edited):
+                raise self._refusal()
+            return self._checked(edited, *meant)
         except SettingsRefused:
             raise
         except Exception as error:  # what tomlkit cannot edit it says in errors that share no class
@@ -184,6 +188,13 @@ def _plain(value: Value) -> str | list[str]:
     return value if isinstance(value, str) else list(value)
 
 
+def _is_in_order(text: str, edited: str) -> bool:
+    """Whether the lines that both have stand in the same order in both."""
+    old, new = _lines(text), _lines(edited)
+    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks) == (Counter(old) & Counter(new)).total()
+
+
 def _without(text: str, cut: str) -> str:
     """The text without the lines that the cut one lacks, but with the remarks that end such a stretch.
 
@@ -193,7 +204,7 @@ def _without(text: str, cut: str) -> str:
     kept: list[str] = []
     for kind, start, end, at, to in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
-            _join(kept, old[start:end])
+            _join(kept, old[start:end], is_first=not start)
         else:
             _join(kept, [*new[at:to], *_remarks_below(old[start:end])])
     return "".join(kept[:-1] if kept and _BLANK.fullmatch(kept[-1]) else kept)
@@ -204,7 +215,8 @@ def _remarks_below(lines: list[str]) -> list[str]:
     return lines[len(lines) - count :]
 
 
-def _join(kept: list[str], more: list[str]) -> None:
-    """Add lines, without the second of two empty ones that now meet."""
-    meet = bool(more) and _BLANK.fullmatch(more[0]) and (not kept or _BLANK.fullmatch(kept[-1]))
+def _join(kept: list[str], more: list[str], *, is_first: bool = False) -> None:
+    """Add lines, without the second of two empty ones that now meet; the file's own first line stays."""
+    before = _BLANK.fullmatch(kept[-1]) if kept else not is_first
+    meet = bool(more) and _BLANK.fullmatch(more[0]) and before
     kept += more[1:] if meet else more

@@ -42,7 +42,7 @@ class Chain:
     def arrange(self, rows: Iterable[int]) -> None:
         """Hold these rows, in this order, and no others. Intervals too many stay, with nothing in them."""
         wanted = [list(run) for run in runs(rows)]
-        wanted += [[0, 0]] * (len(self.intervals) - len(wanted))
+        wanted += [[0, 0] for _ in range(len(self.intervals) - len(wanted))]
         self.rows += [-1] * (len(wanted) - len(self.intervals))
         held = [*self.intervals, *([[0, 0]] * (len(wanted) - len(self.intervals)))]
         self.changed |= {n for n, run in enumerate(wanted) if run != held[n] or self.rows[n] < 0}

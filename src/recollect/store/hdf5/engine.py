@@ -95,9 +95,11 @@ class Hdf5Store:
 
     def close(self) -> None:
         """Wait for threads that read or write, and let go of every file; who asks later is refused."""
-        self._readers.close()
-        with self._journal_use:
-            self._journal.close()
+        try:
+            self._readers.close()
+        finally:
+            with self._journal_use:
+                self._journal.close()
 
     # -- reading ---------------------------------------------------------------------------
 

@@ -117,7 +117,7 @@ class Readers(Generic[AnyReader]):
                 return
             work.reader = None
             locks.release(reader.fd, locks.APPLY)
-            if len(self._idle) < IDLE_MAX:
+            if len(self._idle) < IDLE_MAX and not self._closed:
                 self._idle.append(reader)
                 return
         _let_go(reader)

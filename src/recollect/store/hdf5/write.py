@@ -95,6 +95,7 @@ class Hdf5Writer(Hdf5View):
         self._usage: dict[int, Counted] = {}
         self._by_key: dict[str, dict[int, int]] = {}
         self._source_rows: dict[int, _SourceRow] = {}
+        self._superseded: dict[int, _SourceRow] = {}  # by row, as some are in no table yet
         self._session_rows: dict[int, _SessionRow] = {}
         self._next = {name: self.table(name).rows for name in ("sources", "sessions")}
         self._dirty_sources: dict[int, _SourceRow] = {}
@@ -375,7 +376,7 @@ class Hdf5Writer(Hdf5View):
         """
         new = self._source_entries(source)
         while not (old := self._source_entries(older)) and older.older >= 0:
-            older = self._load_source(older.older)
+            older = self._superseded.get(older.older) or self._load_source(older.older)
         if not new or not old:
             return
         own = {*old, *new}
@@ -533,6 +534,7 @@ class Hdf5Writer(Hdf5View):
         made = _SourceRow(self._next["sources"], file, host, session, Chain([], []), place)
         if held is not None:
             made.older, held.superseded = held.row, True
+            self._superseded[held.row] = held
             self._dirty_sources[held.row] = held
         self._next["sources"] += 1
         self._source_rows[source_key(host, file.path)] = made
