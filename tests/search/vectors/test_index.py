@@ -170,6 +170,12 @@ def test_nearest_and_scores_are_what_a_plain_scan_gives(tmp_path_factory, batche
     world.store.close()
 
 
+def test_of_texts_that_are_equally_near_the_newest_is_chosen(world: World) -> None:
+    world.say("ab", "ab ab", "ab ab ab")
+    rows, _ = world.caught_up().nearest(world.embedder.encode_query("ab"), 1)
+    assert rows.tolist() == [2]
+
+
 def test_an_empty_store_and_an_index_without_rows_answer_nothing(world: World) -> None:
     query = world.embedder.encode_query("anything")
     for index in (world.open(), world.caught_up()):

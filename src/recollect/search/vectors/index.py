@@ -138,7 +138,7 @@ class VectorIndex:
             best = self._nearest_of(self._arrays, query, k, strategy, allowed)
         rows = np.array(list(best), np.int64)
         values = np.array(list(best.values()), np.float32)
-        order = np.lexsort((-rows, -values))
+        order = np.lexsort((-rows, -values))[:k]
         return rows[order], values[order]
 
     def _nearest(self, arrays: Arrays, query: Vectors, k: int, strategy: str) -> dict[int, float]:
@@ -237,17 +237,23 @@ class VectorIndex:
     def _entries(
         self, arrays: Arrays, ids: list[int], found: list[float], k: int, allowed: Array | None = None
     ) -> dict[int, float]:
-        """The first k entries that these vectors are of, with the score of the first that is."""
+        """The first k entries that these vectors are of, with the score of the first that is.
+
+        Of each vector that is as near as the last one needed there are as many: the newest are to be chosen.
+        """
         if self._heads is None:
             self._heads = _heads(arrays)
         heads, previous, owners = self._heads, arrays["previous"], arrays["owners"]
         best: dict[int, float] = {}
+        least = -np.inf
         for id_, score in zip(ids, found, strict=True):
-            at = int(heads[id_])
-            while at and len(best) < k:
+            if len(best) >= k and score < least:
+                break
+            least, room, at = score, k, int(heads[id_])
+            while at and room:
                 owner = int(owners[at - 1])
-                if allowed is None or allowed[owner]:
-                    best.setdefault(owner, score)
+                if (allowed is None or allowed[owner]) and best.setdefault(owner, score) == score:
+                    room -= 1
                 at = int(previous[at - 1])
         return best
 
