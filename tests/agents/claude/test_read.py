@@ -19,7 +19,7 @@ from recollect.agents.claude.chain import Record, resumed
 from recollect.export.read import conversation, messages_of
 from recollect.memory import Memory
 from recollect.values.conversation import Conversation
-from recollect.values.errors import NotFound, UsageError
+from recollect.values.errors import NotFound
 from recollect.values.records import Kind
 
 SESSION = "3f2a1b4c-0000-4000-8000-00000000000a"
@@ -326,13 +326,15 @@ class TestTurns:
         found = read(user("1", "", "go"))
         assert (found.title, found.cwd, found.branch, found.agents) == ("go", "/srv", "main", ("claude",))
 
-    def test_another_agents_session_is_refused_with_a_reason(self, memory: Memory, read: Read) -> None:
+    def test_a_session_of_an_agent_nobody_knows_is_read_from_its_entries(
+        self, memory: Memory, read: Read
+    ) -> None:
         read(user("1", "", "go"))
         with memory.view() as view:
             session = view.find_session(SESSION)
             session.facts.agent = "pi"
-            with pytest.raises(UsageError, match="is of pi"):
-                conversation(view, session)
+            found = conversation(view, session)
+        assert ([message.blocks[0].text for message in found.messages], found.agents) == (["go"], ("pi",))
 
 
 class TestEntries:
