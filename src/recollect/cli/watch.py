@@ -22,6 +22,7 @@ from recollect.cli.watch_round import Stop, Told, nothing_told, work, work_apart
 from recollect.cli.words import add_command, count
 from recollect.config import Config, load_config
 from recollect.light.journal import journal_path
+from recollect.light.processes import command_words
 from recollect.memory import are_logs, follow_logs, log_folders, only_watcher
 from recollect.values.errors import UsageError
 from recollect.values.text import many, one_line
@@ -262,5 +263,5 @@ def _service(args: argparse.Namespace, screen: Screen) -> int:
 
 def _command(args: argparse.Namespace, config: Config) -> list[str]:
     """This very watcher, whatever folder and shell it is started from."""
-    words = [sys.executable, "-P", "-m", "recollect", "--store", config.url, "--quiet"]
+    words = command_words("--store", config.url, "--quiet")
     return [*words, "watch", *(["--poll", "--interval", str(args.interval)] if args.poll else [])]

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from subprocess import PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from recollect.config import Config, load_config
+from recollect.light.processes import start_python
 from recollect.present.hits import fresh_object
 from recollect.present.reports import report_object
 from recollect.values.errors import RecollectError
@@ -131,16 +132,8 @@ def main() -> None:
 
 
 def _ask(request: Told, stop: Stop) -> tuple[bytes, bytes, int]:
-    package = str(Path(__file__).resolve().parent.parent.parent)
-    program = f"import sys; sys.path.append({package!r}); from recollect.cli.watch_round import main; main()"
     # Out of the terminal's group: Ctrl-C is for us to handle, and we end the round.
-    with subprocess.Popen(
-        [sys.executable, "-P", "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        process_group=0,
-    ) as process:
+    with start_python(__name__, stdin=PIPE, stdout=PIPE, stderr=PIPE, process_group=0) as process:
         try:
             return *_answered(process, ascii_json(request).encode("ascii"), stop), process.returncode
         except BaseException:
@@ -148,13 +141,13 @@ def _ask(request: Told, stop: Stop) -> tuple[bytes, bytes, int]:
             raise
 
 
-def _answered(process: subprocess.Popen[bytes], request: bytes, stop: Stop) -> tuple[bytes, bytes]:
+def _answered(process: Popen[bytes], request: bytes, stop: Stop) -> tuple[bytes, bytes]:
     left: bytes | None = request
     stopped_at = 0.0
     while True:
         try:
             return process.communicate(left, timeout=0.5)
-        except subprocess.TimeoutExpired:
+        except TimeoutExpired:
             left = None
         if stop.is_set() and not stopped_at:
             stopped_at = time.monotonic()

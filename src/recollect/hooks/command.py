@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
 from recollect.config import Config, host_name
+from recollect.light import processes
 from recollect.values.errors import UsageError
 
 
@@ -23,11 +23,10 @@ def hook_words(agent: str, config: Config) -> list[str]:
             f"{config.store}: hooks append to a store in a file",
             hint="name a file with --store, or take in logs with `recollect ingest` or `recollect watch`",
         )
-    words = [sys.executable, "-I", "-S", entry, agent, config.url, str(config.state)]
+    words = processes.hook_words(entry, agent, config.url, str(config.state))
     return words if config.host == host_name() else [*words, config.host]
 
 
 def mcp_command(config: Config) -> list[str]:
     """The MCP server of one store."""
-    # -P: an agent starts it in a project's folder, and what lies there must not be imported.
-    return [sys.executable, "-P", "-m", "recollect", "--store", config.url, "mcp"]
+    return processes.command_words("--store", config.url, "mcp")

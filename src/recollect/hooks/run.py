@@ -13,6 +13,7 @@ from recollect.hooks import state as states
 from recollect.light import locks
 from recollect.light.agents import hooks_of
 from recollect.light.capture import Capture, Refused, main_of
+from recollect.light.processes import spawn_python
 from recollect.light.stdlib import dumps, loads, suppress
 from recollect.values.errors import RecollectError
 
@@ -28,9 +29,6 @@ EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompac
 
 # A conversation that goes on has been told already.
 _TOLD_AT = ("startup", "clear", "compact")
-_SETTLE = (
-    "import sys; sys.path.append(sys.argv[1]); from recollect.hooks.settle import main; main(sys.argv[2:])"
-)
 
 
 def run(argv: list[str]) -> None:
@@ -185,19 +183,9 @@ def _settle(store: str, state: str, host: str) -> None:
         fd = os.open(os.path.join(state, "settle"), os.O_RDWR | os.O_CREAT, 0o600)
         if locks.acquire(fd, locks.WRITER):
             os.set_inheritable(fd, True)
-            nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
-            root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-            # -P: the agent's folder is a project's, and what lies there must not be imported.
-            words = [sys.executable, "-P", "-c", _SETTLE, root, store, state, host]
-            os.posix_spawn(sys.executable, words, _environment(), file_actions=nothing, setsid=True)
+            spawn_python("recollect.hooks.settle", store, state, host, extra={"RECOLLECT_HOOKS": "off"})
     except OSError as error:
         states.note_trouble(state, f"could not settle: {error}")
     finally:
         if fd >= 0:
             os.close(fd)
-
-
-def _environment() -> dict[str, str]:
-    """Our own, without what the agent's shell may have set for other Pythons."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "RECOLLECT_HOOKS": "off"}

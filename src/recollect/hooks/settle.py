@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -39,9 +40,9 @@ CATALOGS_AT_ONCE = 200
 _DAY_NS = 86_400 * 10**9
 
 
-def main(argv: list[str]) -> None:
+def main() -> None:
     """Settle one store: its path, the hooks' state folder, what they call this host."""
-    store, state, host = argv
+    store, state, host = sys.argv[1:]
     with contextlib.suppress(OSError):
         os.nice(10)
     try:

@@ -12,16 +12,16 @@ import contextlib
 import os
 import pickle
 import queue
-import subprocess
 import sys
 import threading
 from collections.abc import Generator, Sequence
-from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, BinaryIO
 
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
 from recollect.intake.ingest import Ingest
+from recollect.light.processes import start_python
 from recollect.store.contract import BulkWriter, Collector, Writer
 from recollect.values.errors import RecollectError
 from recollect.values.records import SourceFile
@@ -139,7 +139,7 @@ class _Pool:
                 with contextlib.suppress(BrokenPipeError):  # a task that a dead worker never read
                     pipe.close()
 
-    def _serve(self, process: subprocess.Popen[bytes]) -> None:
+    def _serve(self, process: Popen[bytes]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         while (item := self._tasks.get()) is not None:
@@ -160,17 +160,13 @@ class _Pool:
                 self._ready.notify_all()
 
 
-def _start() -> subprocess.Popen[bytes]:
-    package = str(Path(__file__).resolve().parent.parent.parent)
-    program = (
-        f"import sys; sys.path.insert(0, {package!r}); from recollect.intake.workers import main; main()"
-    )
+def _start() -> Popen[bytes]:
     # Out of the terminal's group: Ctrl-C is for us to handle, and we end the workers.
     posix = os.name == "posix"
-    return subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+    return start_python(
+        __name__,
+        stdin=PIPE,
+        stdout=PIPE,
         bufsize=1 << 20,
         process_group=0 if posix else None,
         creationflags=0 if posix else _NEW_PROCESS_GROUP,

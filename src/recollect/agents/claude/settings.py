@@ -8,7 +8,6 @@ and the settings are left alone: else every event would be captured, and told, t
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from recollect.agents.editing.entries import (
 )
 from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
+from recollect.light.processes import program_path
 from recollect.values.errors import SettingsRefused
 from recollect.values.settings import AgentState, Commands, Installed
 
@@ -117,7 +117,7 @@ class ClaudeSettings:
 
     @property
     def _program(self) -> str | None:
-        return shutil.which("claude", path=self.environment.get("PATH", ""))
+        return program_path("claude", self.environment)
 
     # -- what is there ---------------------------------------------------------------------
 

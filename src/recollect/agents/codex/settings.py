@@ -9,7 +9,6 @@ so finished turns are captured at once; it has room for one program, and another
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from recollect.agents.editing.entries import (
 from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.agents.editing.toml_text import Toml, toml_change, toml_removal
+from recollect.light.processes import program_path
 from recollect.values.errors import SettingsRefused
 from recollect.values.settings import AgentState, Commands, Installed
 
@@ -124,7 +124,7 @@ class CodexSettings:
 
     @property
     def _program(self) -> str | None:
-        return shutil.which("codex", path=self.environment.get("PATH", ""))
+        return program_path("codex", self.environment)
 
     # -- what is there ---------------------------------------------------------------------
 

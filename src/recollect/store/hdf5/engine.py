@@ -28,6 +28,7 @@ import h5py
 from recollect.light import locks
 from recollect.light.disk import Disk, same_file
 from recollect.light.journal import Journal, journal_path
+from recollect.light.processes import start_python
 from recollect.light.store_header import PAGE_BYTES, Header
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
@@ -290,16 +291,13 @@ class Hdf5Store:
 
     def check(self) -> list[Finding]:
         """Verify everything, in a child process: a damaged file can crash the HDF5 library itself."""
-        import subprocess
-        import sys
+        from subprocess import PIPE
 
-        package = str(Path(__file__).resolve().parents[3])
-        program = f"import sys; sys.path.insert(0, {package!r}); from {__package__}.check import main; main()"
-        command = [sys.executable, "-P", "-c", program, str(self.path)]
-        child = subprocess.run(command, capture_output=True, check=False)
+        with start_python(f"{__package__}.check", str(self.path), stdout=PIPE, stderr=PIPE) as child:
+            told, _ = child.communicate()
         if child.returncode:
             return [Finding("error", f"reading it crashed the HDF5 library (exit {child.returncode})")]
-        return [Finding(**finding) for finding in json.loads(child.stdout)]
+        return [Finding(**finding) for finding in json.loads(told)]
 
     def copy_to(self, target: str) -> bool:
         """Write the present state, byte for byte, to a new file; False for what is no file."""

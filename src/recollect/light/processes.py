@@ -1,0 +1,107 @@
+"""Every program that Recollect starts, and every command of ours that others are given to start.
+
+The current folder is a project's, and so is much of the environment: nothing that lies there may become
+code of ours. A Python is therefore started without its folder on the path (`-P`) and without the variables
+that choose code for it, a program of somebody else only by its whole path.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from subprocess import Popen
+    from typing import Any
+
+_SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# What chooses code for a process: Python's own, the HDF5 library's filters, what a linker is told to load.
+_CHOOSES_CODE = ("PYTHON", "HDF5_PLUGIN", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT")
+
+
+def python_words(module: str, *arguments: str) -> list[str]:
+    """The words that run `main()` of one of our modules in a process of its own, made for `environment()`."""
+    # Behind what the interpreter finds itself, so that nothing of its own is shadowed.
+    program = f"import sys; sys.path += {_library_folders()!r}; from {module} import main; main()"
+    return [sys.executable, "-P", "-c", program, *arguments]
+
+
+def command_words(*words: str) -> list[str]:
+    """The words of a `recollect` command that others start: in whatever folder, with whatever environment."""
+    return [sys.executable, *_isolation(), "-m", "recollect", *words]
+
+
+def hook_words(entry: str, *words: str) -> list[str]:
+    """The words of a hook: a file that is run with nothing but the standard library."""
+    return [sys.executable, "-I", "-S", entry, *words]
+
+
+def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of what we start: this one, without the variables that choose code."""
+    given = os.environ if environ is None else environ
+    return {name: value for name, value in given.items() if not name.startswith(_CHOOSES_CODE)}
+
+
+def start_python(module: str, *arguments: str, **options: Any) -> Popen[bytes]:
+    """Run `main()` of one of our modules; `options` are those of `subprocess.Popen`."""
+    from subprocess import Popen
+
+    return Popen(python_words(module, *arguments), env=environment(), **options)
+
+
+def spawn_python(module: str, *arguments: str, extra: Mapping[str, str]) -> None:
+    """As `start_python`, for one that nobody waits for: detached, silent, with `extra` in its environment.
+
+    It inherits the descriptors that are inheritable.
+    """
+    nothing = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+    words = python_words(module, *arguments)
+    os.posix_spawn(words[0], words, {**environment(), **extra}, file_actions=nothing, setsid=True)
+
+
+def program_path(name: str, environ: Mapping[str, str]) -> str | None:
+    """Where a person's program lies, by the folders of PATH that are whole paths."""
+    from shutil import which
+
+    folders = environ.get("PATH", "").split(os.pathsep)
+    return which(name, path=os.pathsep.join(filter(os.path.isabs, folders)) or os.devnull)
+
+
+def program_output(words: list[str], environ: Mapping[str, str], *, seconds: float) -> str:
+    """What a program prints, run away from the current folder; "" if it fails or takes too long."""
+    from subprocess import DEVNULL, SubprocessError, run
+
+    try:
+        done = run(
+            words,
+            env=environment(environ),
+            cwd=os.path.abspath(os.sep),
+            stdin=DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=True,
+        )
+    except (OSError, SubprocessError):
+        return ""
+    return done.stdout
+
+
+def _library_folders() -> list[str]:
+    """Where this process finds its libraries, and our own: without the current folder."""
+    here = os.path.realpath(os.curdir) if os.path.isdir(os.curdir) else ""
+    others = [each for each in sys.path if os.path.isabs(each) and os.path.realpath(each) != here]
+    return [_SOURCE, *(each for each in others if each != _SOURCE)]
+
+
+def _isolation() -> list[str]:
+    """`-I`, or as much of it as leaves us where a person installed us."""
+    from site import getusersitepackages
+
+    if _SOURCE in map(os.path.abspath, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        return ["-P"]
+    return ["-E", "-P"] if getusersitepackages() in sys.path else ["-I"]
