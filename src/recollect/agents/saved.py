@@ -1,9 +1,9 @@
 """Threads that a person saved, as lines of a source that Recollect itself writes into the store.
 
-There is no such file on any disk, so none is ever found. The first line is the thread as it was
-saved, every later one an edit; what they come to is for `recollect.recall.saved` to say. The surprise:
-they are a session in the store, as everything is, but no conversation (`is_conversation`), and what
-they say is never indexed.
+There is no such file on any disk, so none is ever found. The first line is the thread as it was saved,
+every later one an edit; what they come to is for `recollect.recall.saved` to say. They are a session
+in the store, as everything is, but no conversation (`is_conversation`), and what they say is never
+indexed.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@
     9    an embedder gave no vectors           10   an agent's settings are left as they were
     130  stopped by Ctrl-C                     141  whoever read our output went away
 
-stdout carries data only; progress, notes and errors go to stderr. With --json stdout
-carries exactly one object, also for a failure (`recollect.error/1`). The surprise: this
-module and the parser import nothing heavy, so that `--help` and a typing error answer at
-once; numpy, h5py and rich come with the command that needs them.
+stdout carries data only; progress, notes and errors go to stderr. With --json stdout carries
+exactly one object, also for a failure (`recollect.error/1`). This module and the parser import
+nothing heavy, so that `--help` and a typing error answer at once; numpy, h5py and rich come
+with the command that needs them.
 """
 
 from __future__ import annotations

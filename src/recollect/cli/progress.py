@@ -1,8 +1,8 @@
 """Progress of long work, on stderr: a bar on a terminal, a line now and then in a pipe.
 
-The surprise is Ctrl-C. Once work has begun, the first one is only noted and raised at
-the next report of progress, where no half-done HDF5 call is on the stack; a second one
-is raised at once. The store survives either.
+Once work has begun, the first Ctrl-C is only noted and raised at the next report of progress,
+where no half-done HDF5 call is on the stack; a second one is raised at once. The store survives
+either.
 """
 
 from __future__ import annotations

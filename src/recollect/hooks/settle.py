@@ -1,8 +1,8 @@
 """After a conversation: fold the journal, bring the indexes up to date, make the next catalogs ready.
 
 Started by a hook at a conversation's end, or at the next one's start when a client was killed: at low
-priority, and gone when it is done. The surprise: the lock that keeps a second one away was taken by
-the hook, and is held by a descriptor that this process got from it and never touches.
+priority, and gone when it is done. The lock that keeps a second one away was taken by the hook; this
+process holds it by a descriptor that it inherits and never touches.
 """
 
 from __future__ import annotations

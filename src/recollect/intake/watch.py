@@ -1,10 +1,10 @@
 """Following folders: what changed in them, batch by batch, until told to stop.
 
 The kernel tells what changed (through watchfiles); where it cannot, sizes and times are
-compared now and then. The first batch means everything, and comes once watching stands:
-what happened before is found by a sweep, what happens after comes as a batch. The surprise:
-a folder that is not there yet, goes, or is replaced by another is noticed by a look at each
-tick, and not by watching its parent, which may be a home with a million files.
+compared now and then. The first batch means everything, and comes once watching stands: what
+happened before is found by a sweep, what happens after comes as a batch. A folder that is not
+there yet, goes, or is replaced by another is noticed by a look at each tick, and not by
+watching its parent, which may be a home with a million files.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Following transcripts as they grow: what is new in each goes into the journal, parsed by nobody yet.
 
-A small file per session says how far it is in the journal. Losing one costs work, never
-lines: what is appended twice is folded once. The surprise: a session is followed from the
-moment its name is known. An agent may write its transcript a tenth of a second late, so
-the last lines of a conversation that is killed are there only for whoever looks next.
+A small file per session says how far it is in the journal. Losing one costs work, never lines:
+what is appended twice is folded once. A session is followed from the moment its name is known:
+an agent may write its transcript a tenth of a second late, so the last lines of a conversation
+that is killed are there only for whoever looks next.
 
 No numpy, no HDF5, no dataclasses, no pathlib: this runs inside hooks.
 """

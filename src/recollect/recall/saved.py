@@ -1,9 +1,9 @@
 """Threads that a person keeps: an assembly under a name, to be opened, edited and exported again.
 
 A thread is lines in the store, and only ever appended to: what was saved, then every edit; the state is
-what they come to. It holds ids, not texts, so what is told is always what the store has. The surprise:
-a piece keeps the number it was saved with, whatever is moved or dropped, so that two people who look
-at the same list mean the same piece.
+what they come to. It holds ids, not texts, so what is told is always what the store has. A piece keeps
+the number it was saved with, whatever is moved or dropped, so that two people who look at the same list
+mean the same piece.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The records of Claude Code, line by line.
 
-The surprise: most "user" records are not a person speaking, and an answer comes as one
-record a content block, each repeating the answer's id and usage.
+Most "user" records are not a person speaking, and an answer comes as one record a content
+block, each repeating the answer's id and usage.
 """
 
 from __future__ import annotations

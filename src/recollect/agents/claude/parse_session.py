@@ -1,8 +1,8 @@
 """What a Claude Code transcript tells about its session, record by record.
 
-The surprise: a file may hold records of other sessions. Up to about 2.0.3x a resume
-opened a new file and copied the history into it; even now a session started out of
-another's plan begins with a few records that bear the old id.
+A file may hold records of other sessions. Up to about 2.0.3x a resume opened a new file and
+copied the history into it; even now a session started out of another's plan begins with a few
+records that bear the old id.
 """
 
 from __future__ import annotations

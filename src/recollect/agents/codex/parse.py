@@ -1,7 +1,7 @@
 """The records of Codex, line by line, in its three eras.
 
-The surprise: a session's file may begin with another session's history (forks,
-subagents), including that session's own `session_meta`; only the first one is ours.
+A session's file may begin with another session's history (forks, subagents), including that
+session's own `session_meta`; only the first one is ours.
 """
 
 from __future__ import annotations

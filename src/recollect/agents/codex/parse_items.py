@@ -1,9 +1,8 @@
 """What Codex says about the conversation: response items, turn items, tool outputs.
 
-The surprise: nearly everything said is written twice, once as a response item (what the
-model saw) and once as an event or turn item (what the screen showed), in either order:
-a prompt's item comes first, an answer's event comes first. `Twins` pairs them, and
-whichever comes first carries the text.
+Nearly everything said is written twice, once as a response item (what the model saw) and once
+as an event or turn item (what the screen showed), in either order: a prompt's item comes first,
+an answer's event comes first. `Twins` pairs them, and whichever comes first carries the text.
 """
 
 from __future__ import annotations

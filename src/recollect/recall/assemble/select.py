@@ -4,8 +4,8 @@ Best worth for its tokens first, again and again. Worth falls once a facet has h
 a thread has had already; what says the same as something chosen is worth nothing. What only adds to
 exchanges leaves a reserve to cores, so that there is room for what was asked and what came of it.
 
-Pure numbers, no I/O. The surprise: an overrun cannot happen, as the one place that adds rows adds none
-that do not fit, separators included.
+Pure numbers, no I/O. One place adds rows, and it adds none that do not fit, separators included: so
+the budget is never overrun.
 """
 
 from __future__ import annotations
