@@ -9,7 +9,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.resume import print_delivered
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, budget_option, delivery_options
-from recollect.memory import check_target, write_target
+from recollect.memory.machine import check_target, write_target
 from recollect.present.agents import Names, enumeration, names
 from recollect.present.assembly import assembly_object, delivered_object
 from recollect.values.budgets import ASSEMBLE_TOKENS

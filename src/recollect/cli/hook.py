@@ -12,7 +12,7 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
-from recollect.memory import carry_out, plugin_folder
+from recollect.memory.machine import carry_out, plugin_folder
 from recollect.present.agents import names
 from recollect.values.errors import RecollectError
 from recollect.values.settings import FileChange, Installed, Settings

@@ -16,7 +16,8 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
-from recollect.memory import Memory, carry_out, log_folders
+from recollect.memory import Memory
+from recollect.memory.machine import carry_out, log_folders
 from recollect.values.errors import RecollectError, UsageError
 from recollect.values.settings import FileChange, Settings
 from recollect.values.text import one_line

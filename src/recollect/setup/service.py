@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.memory import agent_variables, file_change
+from recollect.memory.machine import agent_variables, file_change
 from recollect.values.errors import UsageError
 from recollect.values.text import one_line
 
