@@ -154,7 +154,7 @@ def _agreed(agent: Settings, *, remove: bool) -> bool:
 # -- the past ------------------------------------------------------------------------------
 
 
-class _Kept(Screen):
+class _KeepingScreen(Screen):
     """Keeps the object of a command that is a part of another one."""
 
     fields: Mapping[str, Any] | None = None
@@ -171,7 +171,7 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> tuple[int, Mapping[str, 
         return 0, None
     if not screen.json:
         return ingest(args, screen), None
-    kept = _Kept(json=True, color=False, quiet=screen.quiet)
+    kept = _KeepingScreen(json=True, color=False, quiet=screen.quiet)
     code = ingest(args, kept)
     if code == 130 and kept.fields is not None:
         screen.object("error", kept.fields)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.memory import Memory
-    from recollect.values.saved import Curated, Opened
+    from recollect.values.saved import OpenedPiece, SavedThread
 
 
 def add_words(commands: Any) -> None:
@@ -114,7 +114,7 @@ def _list(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _row(thread: Curated, name: str, now_ms: int) -> list[Part]:
+def _row(thread: SavedThread, name: str, now_ms: int) -> list[Part]:
     return [
         Styled(one_line(name, 40), "cyan"),
         one_line(thread.name, 40),
@@ -151,7 +151,7 @@ def _show(memory: Memory, name: str, screen: Screen) -> int:
     return 0
 
 
-def _print_pieces(pieces: list[Opened], screen: Screen) -> None:
+def _print_pieces(pieces: list[OpenedPiece], screen: Screen) -> None:
     columns = [
         Column("piece", right=True),
         Column(""),
@@ -167,7 +167,7 @@ def _print_pieces(pieces: list[Opened], screen: Screen) -> None:
         screen.note(f"{many(gone, 'entry', 'entries')} of it are no longer in the memory")
 
 
-def _piece_row(each: Opened) -> list[Part]:
+def _piece_row(each: OpenedPiece) -> list[Part]:
     piece = each.piece
     return [
         Styled(str(each.saved.number), "cyan"),
@@ -180,7 +180,7 @@ def _piece_row(each: Opened) -> list[Part]:
     ]
 
 
-def _deleted(thread: Curated, screen: Screen) -> int:
+def _deleted(thread: SavedThread, screen: Screen) -> int:
     if screen.json:
         screen.object("saved-deleted", {"id": thread.id, "name": thread.name})
     screen.note(f"deleted {one_line(thread.name)}; the conversations it was made of are as they were")

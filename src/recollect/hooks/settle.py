@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from recollect.hooks.state import CATALOG_BYTES_MAX, note_trouble, write_catalog
 from recollect.light.capture import (
+    FileMark,
     Followed,
-    Taken,
     forget_old,
     main_of,
     name_in,
@@ -101,12 +101,12 @@ def _raise_to(state: str, source: Source, oldest_ns: int) -> None:
         return
     session = read_followed(state, main) or Followed(agent, main, ended=True)
     name = name_in(session, path)
-    taken = taken_to(path, cursor.offset)
-    if taken is None or taken.time_ns < oldest_ns or taken.offset <= session.files.get(name, Taken()).offset:
+    mark = taken_to(path, cursor.offset)
+    if mark is None or mark.time_ns < oldest_ns or mark.offset <= session.files.get(name, FileMark()).offset:
         return
-    if cursor.inode != taken.inode:
+    if cursor.inode != mark.inode:
         return  # another file than the one that was read
-    session.files[name] = taken
+    session.files[name] = mark
     write_followed(state, session)
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         Report,
         Standing,
     )
-    from recollect.values.saved import Curated, Opened
+    from recollect.values.saved import OpenedPiece, SavedThread
     from recollect.values.stored import Finding, Footprint, VectorModel
     from recollect.values.usage import UsageLine, UsageReport
 
@@ -427,7 +427,7 @@ class Memory:
 
     # -- saved threads ---------------------------------------------------------------------
 
-    def save_thread(self, assembly: Assembly, name: str) -> Curated:
+    def save_thread(self, assembly: Assembly, name: str) -> SavedThread:
         """Keep an assembly in the store, under a name."""
         from recollect.recall.saved import save
 
@@ -436,28 +436,30 @@ class Memory:
             writer.commit()
         return made
 
-    def saved_threads(self) -> list[Curated]:
+    def saved_threads(self) -> list[SavedThread]:
         """Every assembly that was kept, the last one edited first."""
         from recollect.recall.saved import saved
 
         with self.view() as view:
             return saved(view)
 
-    def saved_thread(self, name: str) -> Curated:
+    def saved_thread(self, name: str) -> SavedThread:
         """The saved thread of this name, or whose id starts so."""
         from recollect.recall.saved import find
 
         with self.view() as view:
             return find(view, name)
 
-    def saved_pieces(self, name: str) -> list[Opened]:
+    def saved_pieces(self, name: str) -> list[OpenedPiece]:
         """The pieces of a saved thread, in order, with what the store has of each."""
         from recollect.recall.saved import find, opened
 
         with self.view() as view:
             return opened(view, find(view, name))
 
-    def edit_thread(self, name: str, op: str, *, piece: int = 0, to: int = 0, new_name: str = "") -> Curated:
+    def edit_thread(
+        self, name: str, op: str, *, piece: int = 0, to: int = 0, new_name: str = ""
+    ) -> SavedThread:
         """Drop, pin, unpin, move, rename or delete; returns the thread as it then is.
 
         A deleted one is returned as it was.

@@ -50,7 +50,7 @@ from recollect.values.stored import (
     StoredEntry,
     StoredLine,
     StoreInfo,
-    Taken,
+    TakeResult,
     VectorModel,
 )
 
@@ -405,7 +405,7 @@ class ReferenceWriter(ReferenceView):
         *,
         parser: int,
         restart: bool = False,
-    ) -> Taken:
+    ) -> TakeResult:
         number, session = self._session(host, facts)
         versions = [s for s in self._state.sources.values() if (s.host, s.file.path) == (host, file.path)]
         source = self._held(file, host, number, restart)
@@ -438,7 +438,7 @@ class ReferenceWriter(ReferenceView):
             if not old and line.parsed is not None:
                 self._replace(row, line.parsed, session)
         source.cursor, source.parser = cursor, parser
-        return Taken(known, len(self._state.entries) - before)
+        return TakeResult(known, len(self._state.entries) - before)
 
     def _gone(self, rows: Sequence[int]) -> bool:
         return any(row in self._state.replaced for row in rows)

@@ -20,7 +20,7 @@ from recollect.store.hdf5.frames import compress
 from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES
 from recollect.values.ids import line_key, name_key
 from recollect.values.records import Cursor, Entry, Line, SessionFacts, SourceFile, Usage
-from recollect.values.stored import Source, Taken, VectorModel
+from recollect.values.stored import Source, TakeResult, VectorModel
 
 _KEYS_KEPT = 8192
 COUNT_MAX = 0xFFFFFFFF
@@ -249,7 +249,7 @@ class ParcelWriter:
         *,
         parser: int,
         restart: bool = False,
-    ) -> Taken:
+    ) -> TakeResult:
         if not self.portions or self.portions[-1].file is not file:
             self.portions.append(Portion(file, host, 0, cursor, facts, parser))
         portion = self.portions[-1]
@@ -257,7 +257,7 @@ class ParcelWriter:
         portion.cursor, portion.facts = cursor, facts
         before = self.pack.entry_count
         self.pack.add(lines, [line_key(line.data) for line in lines], len(self.portions) - 1)
-        return Taken([False] * len(lines), self.pack.entry_count - before)
+        return TakeResult([False] * len(lines), self.pack.entry_count - before)
 
     def commit(self) -> None:
         """Nothing to do: the parcel is committed by whoever adopts it."""

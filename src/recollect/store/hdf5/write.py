@@ -40,7 +40,7 @@ from recollect.values.records import (
     SourceFile,
     SourceFlag,
 )
-from recollect.values.stored import Source, Taken, VectorModel
+from recollect.values.stored import Source, TakeResult, VectorModel
 
 _PACK_BYTES = 8 << 20  # of lines before they become rows
 _PARTIAL = LineFlag.PENDING | LineFlag.CONTINUES
@@ -144,7 +144,7 @@ class Hdf5Writer(Hdf5View):
         *,
         parser: int,
         restart: bool = False,
-    ) -> Taken:
+    ) -> TakeResult:
         session = self._session(host, facts)
         older = self._find_source(host, file.path) if restart else None
         source = self._source(file, host, session, restart)
@@ -175,7 +175,7 @@ class Hdf5Writer(Hdf5View):
         if self._pack.byte_count >= _PACK_BYTES or replacing:
             self._seal()
             self._replace_lines(replacing, session)
-        return Taken([row >= 0 for row in known], self._entry_rows - entries_before)
+        return TakeResult([row >= 0 for row in known], self._entry_rows - entries_before)
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         held = self._find_source(host, path)
