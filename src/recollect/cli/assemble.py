@@ -80,7 +80,7 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
             done = memory.deliver(
                 told, args.export, folder=args.into or "", redacted=not args.no_redact, dry_run=args.dry_run
             )
-            return _delivered(made, done, args, screen)
+            return _print_delivery(made, done, args, screen)
         if page and not args.dry_run:
             text, hidden = memory.page(args.export, made, told, redacted=not args.no_redact)
             return _page(made, text, hidden, args, screen)
@@ -96,7 +96,7 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _delivered(made: Assembly, done: Any, args: argparse.Namespace, screen: Screen) -> int:
+def _print_delivery(made: Assembly, done: Any, args: argparse.Namespace, screen: Screen) -> int:
     if screen.json:
         screen.object("assemble", {**assembly_object(made), "delivered": delivered_object(done)})
         return 0

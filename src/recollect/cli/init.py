@@ -10,7 +10,14 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
+from recollect.cli.hook import (
+    agent_object,
+    chosen_agents,
+    done_object,
+    note_failure,
+    print_done,
+    report_failures,
+)
 from recollect.cli.ingest import ingest
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
@@ -90,7 +97,7 @@ class _Offer:
 
     def refuse(self, error: RecollectError) -> None:
         self.changes, self.error = [], error
-        failed(self.told, error)
+        note_failure(self.told, error)
 
 
 def _offer(agent: Settings, args: argparse.Namespace) -> _Offer:
@@ -129,7 +136,7 @@ def _settle(offer: _Offer, args: argparse.Namespace, screen: Screen) -> None:
     _print_changes(offer, screen)
     if args.dry_run or offer.error:
         return
-    if offer.changes and not args.yes and not _agreed(offer.agent, remove=args.remove):
+    if offer.changes and not args.yes and not _has_consent(offer.agent, remove=args.remove):
         screen.line(Styled(offer.agent.title, "bold"), ": left as it is")
         return
     try:
@@ -143,7 +150,7 @@ def _settle(offer: _Offer, args: argparse.Namespace, screen: Screen) -> None:
         print_done(offer.told, screen)
 
 
-def _agreed(agent: Settings, *, remove: bool) -> bool:
+def _has_consent(agent: Settings, *, remove: bool) -> bool:
     asked = f"Take Recollect out of {agent.title}?" if remove else f"Put this into {agent.title}'s settings?"
     try:
         return input(f"{asked} [y/N] ").strip().lower() in ("y", "yes")

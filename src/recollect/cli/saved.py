@@ -49,7 +49,7 @@ def saved(args: argparse.Namespace, screen: Screen) -> int:
     """Without words all threads, else what the first word says."""
     if not args.words:
         return _list(args, screen)
-    action, given = args.words[0], _given(args.words)
+    action, given = args.words[0], _words_by_name(args.words)
     with open_memory(args) as memory:
         if action == "show":
             return _show(memory, given["NAME"], screen)
@@ -61,11 +61,11 @@ def saved(args: argparse.Namespace, screen: Screen) -> int:
             new_name=given.get("NEW", ""),
         )
         if action == "delete":
-            return _deleted(thread, screen)
+            return _print_deleted(thread, screen)
         return _show(memory, thread.id, screen)
 
 
-def _given(words: Sequence[str]) -> dict[str, str]:
+def _words_by_name(words: Sequence[str]) -> dict[str, str]:
     """An action's words by what they are."""
     action, given = words[0], words[1:]
     names = _TAKES.get(action)
@@ -180,7 +180,7 @@ def _piece_row(each: OpenedPiece) -> list[Part]:
     ]
 
 
-def _deleted(thread: SavedThread, screen: Screen) -> int:
+def _print_deleted(thread: SavedThread, screen: Screen) -> int:
     if screen.json:
         screen.object("saved-deleted", {"id": thread.id, "name": thread.name})
     screen.note(f"deleted {one_line(thread.name)}; the conversations it was made of are as they were")

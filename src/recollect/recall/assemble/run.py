@@ -58,7 +58,7 @@ def assemble(
         asked.description,
         budget_tokens,
         asked,
-        _kept(gathered, pieces),
+        _strategies(gathered, pieces),
         _shares(asked, chosen),
         pieces,
         chosen.tokens,
@@ -133,7 +133,7 @@ def _highlighter(search: Search, text: str) -> Highlighter:
     return Highlighter(telling(text), lambda word: search.text.analyze("body", word))
 
 
-def _kept(gathered: Gathered, pieces: tuple[Piece, ...]) -> tuple[Strategy, ...]:
+def _strategies(gathered: Gathered, pieces: tuple[Piece, ...]) -> tuple[Strategy, ...]:
     """The strategies, each with how much of what it found is in."""
     told = {row for piece in pieces for row in piece.rows}
     counts = [0] * len(gathered.strategies)
