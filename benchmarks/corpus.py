@@ -1,8 +1,8 @@
 """The logs every row is measured on: the real corpus, laid out as agents lay it out, copied, enlarged.
 
 Nothing here quotes the corpus: files are copied into a scratch folder that is removed afterwards.
-What would surprise you: copies must not deduplicate, so `Template` changes every id, every day
-and the numbers in the text; a copy has the shape of the original but shares no line with it.
+Copies must not deduplicate, so `Template` changes every id, every day and the numbers in the
+text; a copy has the shape of the original but shares no line with it.
 """
 
 from __future__ import annotations

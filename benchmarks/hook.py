@@ -3,8 +3,8 @@
 Every call is a process, as an agent starts it: the shell line that stands in its settings, a payload on
 stdin, on a real transcript that has grown by a line since the call before. The empty interpreter and the
 hook of agentic-conversations-hdf5 take turns with ours, so that a busy minute hits all of them alike.
-What would surprise you: the clock stops when the hook ends. The job that tidies up after a session goes
-on without it, and is waited for before the next call.
+The clock stops when the hook ends. The job that tidies up after a session goes on without it, and is
+waited for before the next call.
 Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
 """
 

@@ -1,7 +1,7 @@
 """Running, timing, weighing: what every row is made with.
 
-What would surprise you: on Linux a child's peak memory starts at the peak of the process that started
-it, so the process that measures must stay small. Everything that loads a store runs in a child.
+On Linux a child's peak memory starts at the peak of the process that started it, so the process that
+measures must stay small. Everything that loads a store runs in a child.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A copy keeps the statistics of real text (lengths, how often the n-th word occurs, which words stand
 together) and yet shares few rare words with the original, as another project's logs would.
-Surprising: words are changed in the raw JSON. It stays valid because letters only ever become other letters,
+Words are changed in the raw JSON. It stays valid because letters only ever become other letters,
 never inside an escape, and a word that is anywhere a key, a type, a name or an id is never touched.
 """
 

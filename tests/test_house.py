@@ -12,7 +12,7 @@ from tests.support import ROOT, SOURCE
 PACKAGE = SOURCE / "recollect"
 TESTS = ROOT / "tests"
 
-BESIDE_THE_ROOMS = {"__init__.py", "__main__.py", "config.py", "memory.py", "py.typed"}
+BESIDE_THE_ROOMS = {"__init__.py", "__main__.py", "config.py", "py.typed"}
 # What is tested there is no room: the real clients, what storage does to us, and what tests lean on.
 OTHER_TESTS = {"clients", "data", "faults", "support"}
 

@@ -13,7 +13,7 @@ from tests.support import DATA
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.recall.assemble.run import Assembly
-from recollect.recall.saved import Curated
+from recollect.recall.saved import SavedThread
 from recollect.search.run import Results
 from recollect.testing.reference import ENGINE
 from recollect.testing.stores import segment
@@ -38,7 +38,7 @@ def memories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[M
     ENGINE.forget(reference)
 
 
-def saved(memory: Memory) -> Curated:
+def saved(memory: Memory) -> SavedThread:
     made, _ = memory.assemble("token expiry clock skew")
     return memory.save_thread(made, "mine")
 

@@ -36,12 +36,12 @@ def talk(folder: Path, number: int, asked: list[str]) -> Path:
                     "uuid": f"{number:08d}-{n:04d}-4000-8000-{said:012d}",
                     "sessionId": session,
                     "timestamp": f"2026-03-{number % 28 + 1:02d}T10:{n % 60:02d}:0{said}.000Z",
-                    "cwd": f"/work/{'api' if number % 2 else 'web'}",
+                    "cwd": f"/home/ada/{'api' if number % 2 else 'web'}",
                     "version": "2.1.0",
                     "message": {"role": role, "content": words},
                 }
             )
-    path = folder / "projects" / "-work" / f"{session}.jsonl"
+    path = folder / "projects" / "-home-ada" / f"{session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path

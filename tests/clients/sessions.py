@@ -1,8 +1,8 @@
 """Conversations that the real clients had with the stand-in, for others to carry on.
 
 Each of them says in `told` what a reader must find of it, in order, whichever agent reads it: what was
-asked, called, given back and answered. The surprise: one thought of `rich` has no words, only a
-signature; most real thoughts are like that.
+asked, called, given back and answered. One thought of `rich` has no words, only a signature; most real
+thoughts are like that.
 """
 
 from __future__ import annotations

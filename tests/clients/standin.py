@@ -1,8 +1,8 @@
 """What answers for the model: a loopback server that plays scripted turns and keeps every request.
 
 It speaks the two APIs the clients speak, Anthropic's messages and OpenAI's responses. A prompt says which
-script its conversation plays ("play:NAME"); the answers of one script are given in order, the last again and
-again. The surprise: clients ask the model on the side too (titles, summaries), which advances no script.
+script its conversation plays ("play:NAME"); the answers of one script are given in order, the last again
+and again. Clients ask the model on the side too (titles, summaries), which advances no script.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Turns, as a written session has them and as a request has them: in one form, so that they can be compared.
 
-The surprise: the clients change a few things on the way, each of which is named here, and nothing else.
+The clients change a few things on the way; each is named here, and nothing else is let pass.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ from recollect.light import locks
 from recollect.light.capture import (
     SESSIONS,
     Capture,
+    FileMark,
     Followed,
     Refused,
-    Taken,
     followed,
     forget_old,
     main_of,
@@ -362,9 +362,11 @@ class TestState:
     @given(
         st.text(),
         st.booleans(),
-        st.dictionaries(st.text(), st.tuples(*[st.integers(0, 2**63)] * 4).map(lambda each: Taken(*each))),
+        st.dictionaries(st.text(), st.tuples(*[st.integers(0, 2**63)] * 4).map(lambda each: FileMark(*each))),
     )
-    def test_what_is_written_is_what_is_read(self, agent: str, ended: bool, files: dict[str, Taken]) -> None:
+    def test_what_is_written_is_what_is_read(
+        self, agent: str, ended: bool, files: dict[str, FileMark]
+    ) -> None:
         with scratch() as folder:
             session = Followed(agent, f"/h/{uuid_of(1)}.jsonl", files, ended=ended)
             write_followed(str(folder), session)

@@ -25,8 +25,8 @@ from recollect.recall.assemble.run import compose as compose_assembly
 from recollect.recall.assemble.weigh import tokens_of
 from recollect.recall.saved import (
     OPERATIONS,
-    Curated,
     Edit,
+    SavedThread,
     applied,
     compose,
     edit,
@@ -168,21 +168,21 @@ def assembled(memory: Memory, budget: int = 2000) -> Assembly:
         return assemble(search, ABOUT, budget_tokens=budget, now=NOW)
 
 
-def keep(memory: Memory, name: str = "harbor", assembly: Assembly | None = None) -> Curated:
+def keep(memory: Memory, name: str = "harbor", assembly: Assembly | None = None) -> SavedThread:
     with memory._store.writer() as writer:
         made = save(writer, "here", assembly or assembled(memory), name, now_ms=1_000)
         writer.commit()
     return made
 
 
-def change(memory: Memory, name: str, op: str, piece: int = 0, to: int = 0, new: str = "") -> Curated:
+def change(memory: Memory, name: str, op: str, piece: int = 0, to: int = 0, new: str = "") -> SavedThread:
     with memory._store.writer() as writer:
         made = edit(writer, name, Edit(op, piece, to, new), now_ms=2_000)
         writer.commit()
     return made
 
 
-def one(memory: Memory, name: str) -> Curated:
+def one(memory: Memory, name: str) -> SavedThread:
     with memory.view() as view:
         return find(view, name)
 

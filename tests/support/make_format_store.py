@@ -22,8 +22,10 @@ from tests.support import DATA
 
 from recollect.config import Config
 from recollect.memory import Memory
+from recollect.store.contract import View
 from recollect.values.records import Role
-from recollect.values.stored import source_bytes
+from recollect.values.stored import Session, Source, StoredEntry, source_bytes
+from recollect.values.usage import UsageRow
 
 STORES = DATA / "stores"
 HOST = "fixture"
@@ -62,73 +64,78 @@ def build(folder: Path, store: Path) -> dict[str, bytes]:
 
 def contents(memory: Memory) -> dict[str, Any]:
     """What a store holds, without what depends on the machine it was made on."""
-    usage = memory.usage("session")
     with memory.view() as view:
-        sources = [
-            {
-                "path": source.file.path,
-                "host": source.host,
-                "session": source.session,
-                "role": Role(source.file.role).name,
-                "lines": source.lines,
-                "superseded": source.superseded,
-                "offset": source.cursor.offset,
-                "waiting": source.cursor.waiting,
-                "sha256": hashlib.sha256(b"".join(source_bytes(source, view.lines(source)))).hexdigest(),
-            }
-            for source in view.sources()
-        ]
-        sessions = []
-        for session in view.sessions():
-            facts = session.facts
-            sessions.append(
-                {
-                    "id": facts.id,
-                    "agent": facts.agent,
-                    "host": session.host,
-                    "title": facts.title,
-                    "slug": facts.slug,
-                    "branch": facts.branch,
-                    "cwd": facts.cwd,
-                    "model": facts.model,
-                    "parent": facts.parent,
-                    "relation": facts.relation.name,
-                    "root": facts.root,
-                    "started_ms": facts.started_ms,
-                    "ended_ms": facts.ended_ms,
-                    "entries": [
-                        [
-                            e.id,
-                            e.session,
-                            e.type,
-                            e.entry.kind.name,
-                            e.entry.flags,
-                            e.entry.time_ms,
-                            e.entry.tool,
-                            e.entry.call,
-                            e.entry.model,
-                            e.entry.text,
-                        ]
-                        for e in view.entries(session)
-                    ],
-                }
-            )
-        types = view.types()
-    tokens = {
-        row.group: [
-            row.responses,
-            row.input,
-            row.output,
-            row.cache_read,
-            row.cache_write_5m,
-            row.cache_write_1h,
-            row.reasoning,
-        ]
-        for row in (*usage.rows, usage.total)
-    }
-    made = {"sources": sources, "sessions": sessions, "types": types, "tokens": tokens}
+        made: dict[str, Any] = {
+            "sources": [_source(view, source) for source in view.sources()],
+            "sessions": [_session(view, session) for session in view.sessions()],
+            "types": view.types(),
+        }
+    usage = memory.usage("session")
+    made["tokens"] = {row.group: _tokens(row) for row in (*usage.rows, usage.total)}
     again: dict[str, Any] = json.loads(json.dumps(made))  # as a reader of the file gets it
     return again
+
+
+def _source(view: View, source: Source) -> dict[str, Any]:
+    return {
+        "path": source.file.path,
+        "host": source.host,
+        "session": source.session,
+        "role": Role(source.file.role).name,
+        "lines": source.lines,
+        "superseded": source.superseded,
+        "offset": source.cursor.offset,
+        "waiting": source.cursor.waiting,
+        "sha256": hashlib.sha256(b"".join(source_bytes(source, view.lines(source)))).hexdigest(),
+    }
+
+
+def _session(view: View, session: Session) -> dict[str, Any]:
+    facts = session.facts
+    return {
+        "id": facts.id,
+        "agent": facts.agent,
+        "host": session.host,
+        "title": facts.title,
+        "slug": facts.slug,
+        "branch": facts.branch,
+        "cwd": facts.cwd,
+        "model": facts.model,
+        "parent": facts.parent,
+        "relation": facts.relation.name,
+        "root": facts.root,
+        "started_ms": facts.started_ms,
+        "ended_ms": facts.ended_ms,
+        "entries": [_entry(stored) for stored in view.entries(session)],
+    }
+
+
+def _entry(stored: StoredEntry) -> list[Any]:
+    entry = stored.entry
+    return [
+        stored.id,
+        stored.session,
+        stored.type,
+        entry.kind.name,
+        entry.flags,
+        entry.time_ms,
+        entry.tool,
+        entry.call,
+        entry.model,
+        entry.text,
+    ]
+
+
+def _tokens(row: UsageRow) -> list[int]:
+    return [
+        row.responses,
+        row.input,
+        row.output,
+        row.cache_read,
+        row.cache_write_5m,
+        row.cache_write_1h,
+        row.reasoning,
+    ]
 
 
 def _first_look(projects: Path, codex: Path, content: dict[str, bytes]) -> None:

@@ -1,7 +1,7 @@
 """What Recollect itself said in a conversation, known by where it stands.
 
-The surprise: the tag alone proves nothing. A web page, a file or a person can begin with it, and
-what they say must be found; so a text is ours only where our own hook, tools or commands answer.
+The tag alone proves nothing. A web page, a file or a person can begin with it, and what they say
+must be found; so a text is ours only where our own hook, tools or commands answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Threads that a person saved, as lines of a source that Recollect itself writes into the store.
 
-There is no such file on any disk, so none is ever found. The first line is the thread as it was
-saved, every later one an edit; what they come to is for `recollect.recall.saved` to say. The surprise:
-they are a session in the store, as everything is, but no conversation (`is_conversation`), and what
-they say is never indexed.
+There is no such file on any disk, so none is ever found. The first line is the thread as it was saved,
+every later one an edit; what they come to is for `recollect.recall.saved` to say. They are a session
+in the store, as everything is, but no conversation (`is_conversation`), and what they say is never
+indexed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from recollect.agents.fields import (
 )
 from recollect.agents.head import Head
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
-from recollect.values.saved import Curated, Edit, SavedPiece
+from recollect.values.saved import Edit, SavedPiece, SavedThread
 
 AGENT: Final = "recollect"
 THREAD: Final = "thread"
@@ -54,13 +54,13 @@ def curated_file(id_: str) -> SourceFile:
     return SourceFile(AGENT, _PATH + id_, session=id_)
 
 
-def thread_of(record: dict[str, Any]) -> Curated | None:
+def thread_of(record: dict[str, Any]) -> SavedThread | None:
     """The thread that a record says was saved, if it does."""
     id_, created_ms = text_of(record.get("id")), count_of(record.get("created_ms"))
     if not id_:
         return None
     pieces = (_piece(n, dict_of(each)) for n, each in enumerate(list_of(record.get("pieces")), 1))
-    return Curated(
+    return SavedThread(
         id_,
         text_of(record.get("name")),
         text_of(record.get("description")),

@@ -8,10 +8,10 @@
     9    an embedder gave no vectors           10   an agent's settings are left as they were
     130  stopped by Ctrl-C                     141  whoever read our output went away
 
-stdout carries data only; progress, notes and errors go to stderr. With --json stdout
-carries exactly one object, also for a failure (`recollect.error/1`). The surprise: this
-module and the parser import nothing heavy, so that `--help` and a typing error answer at
-once; numpy, h5py and rich come with the command that needs them.
+stdout carries data only; progress, notes and errors go to stderr. With --json stdout carries
+exactly one object, also for a failure (`recollect.error/1`). This module and the parser import
+nothing heavy, so that `--help` and a typing error answer at once; numpy, h5py and rich come
+with the command that needs them.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         screen.flush()
         return code
     except SystemExit as done:  # --help and --version; everything else raises
-        return _flushed(screen, int(done.code or 0))
+        return _flush(screen, int(done.code or 0))
     except RecollectError as error:
-        return _failed(screen, type(error).__name__, str(error), error.hint, error.exit_code)
+        return _report_failure(screen, type(error).__name__, str(error), error.hint, error.exit_code)
     except KeyboardInterrupt:
-        return _failed(screen, "Interrupted", "stopped", "", 130)
+        return _report_failure(screen, "Interrupted", "stopped", "", 130)
     except OutputGone:
         return _gone(141)
     except OSError as error:
         if error.errno in _REFUSED:
             _gone(7)
-            return _failed(screen, "OSError", f"could not write: {error.strerror}", "", 7)
+            return _report_failure(screen, "OSError", f"could not write: {error.strerror}", "", 7)
         return _bug(screen, error)
     except Exception as error:
         return _bug(screen, error)
 
 
-def _failed(screen: Screen, name: str, message: str, hint: str, code: int) -> int:
+def _report_failure(screen: Screen, name: str, message: str, hint: str, code: int) -> int:
     try:
         screen.error(name, message, hint, code)
     except OutputGone:
@@ -75,10 +75,12 @@ def _bug(screen: Screen, error: Exception) -> int:
 
         screen.traceback("".join(traceback.format_exception(error)))
     message = f"this is a bug: {type(error).__name__}: {error}"
-    return _failed(screen, "Bug", message, "run it again with RECOLLECT_DEBUG=1 for the traceback", 70)
+    return _report_failure(
+        screen, "Bug", message, "run it again with RECOLLECT_DEBUG=1 for the traceback", 70
+    )
 
 
-def _flushed(screen: Screen, code: int) -> int:
+def _flush(screen: Screen, code: int) -> int:
     try:
         screen.flush()
     except OutputGone:

@@ -9,7 +9,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.resume import print_delivered
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, budget_option, delivery_options
-from recollect.memory import check_target, write_target
+from recollect.memory.machine import check_target, write_target
 from recollect.present.agents import Names, enumeration, names
 from recollect.present.assembly import assembly_object, delivered_object
 from recollect.values.budgets import ASSEMBLE_TOKENS
@@ -80,7 +80,7 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
             done = memory.deliver(
                 told, args.export, folder=args.into or "", redacted=not args.no_redact, dry_run=args.dry_run
             )
-            return _delivered(made, done, args, screen)
+            return _print_delivery(made, done, args, screen)
         if page and not args.dry_run:
             text, hidden = memory.page(args.export, made, told, redacted=not args.no_redact)
             return _page(made, text, hidden, args, screen)
@@ -96,7 +96,7 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _delivered(made: Assembly, done: Any, args: argparse.Namespace, screen: Screen) -> int:
+def _print_delivery(made: Assembly, done: Any, args: argparse.Namespace, screen: Screen) -> int:
     if screen.json:
         screen.object("assemble", {**assembly_object(made), "delivered": delivered_object(done)})
         return 0

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.ingest import print_report, stopped
+from recollect.cli.ingest import print_report, report_stop
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Column, Screen
 from recollect.cli.words import add_command
@@ -54,7 +54,7 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
                 for path in args.paths:
                     reports.append((path, memory.ingest([path], progress=progress)))
         except KeyboardInterrupt:
-            return stopped(memory, screen, again="" if args.append else " with --append")
+            return report_stop(memory, screen, again="" if args.append else " with --append")
         info, written, name = memory.info(), memory.footprint().bytes, memory.name
     failed = any(report.failed or not report.sources for _, report in reports)
     if screen.json:

@@ -10,7 +10,8 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Screen
 from recollect.cli.words import add_command
 from recollect.config import load_config
-from recollect.memory import Memory, build_minilm, embedder_names
+from recollect.memory import Memory
+from recollect.memory.machine import build_minilm, embedder_names
 from recollect.values.errors import UsageError
 from recollect.values.text import many
 

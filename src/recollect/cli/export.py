@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.words import add_command, session_argument
-from recollect.memory import Memory, check_target, spooled, write_target
+from recollect.memory import Memory
+from recollect.memory.machine import check_target, spooled, write_target
 from recollect.present.jsonl import jsonl
 from recollect.values.errors import UsageError
 from recollect.values.text import size

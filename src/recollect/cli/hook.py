@@ -12,7 +12,7 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
-from recollect.memory import carry_out, plugin_folder
+from recollect.memory.machine import carry_out, plugin_folder
 from recollect.present.agents import names
 from recollect.values.errors import RecollectError
 from recollect.values.settings import FileChange, Installed, Settings
@@ -82,7 +82,7 @@ def agent_object(agent: Settings) -> dict[str, Any]:
     return {"name": agent.name, "title": agent.title, "changed": [], "error": None}
 
 
-def failed(told: dict[str, Any], error: RecollectError) -> None:
+def note_failure(told: dict[str, Any], error: RecollectError) -> None:
     """Note in an agent's object why it was left out."""
     told["error"] = {"error": type(error).__name__, "message": str(error), "hint": error.hint}
 
@@ -120,7 +120,7 @@ def _carried_out(agent: Settings, args: argparse.Namespace) -> tuple[dict[str, A
         told["changed"] = [done_object(change, backup) for change, backup in carry_out(plan)]
         told["problems"] = list(agent.state().problems) if args.action == "install" else []
     except RecollectError as error:
-        failed(told, error)
+        note_failure(told, error)
         return told, error
     return told, None
 

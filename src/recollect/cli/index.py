@@ -35,7 +35,7 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
     """Index what is not indexed yet."""
     began = time.monotonic()
     with open_memory(args) as memory:
-        fresh = indexed(memory, screen, rebuild=args.rebuild)
+        fresh = catch_up(memory, screen, rebuild=args.rebuild)
         cache = memory.config.cache
     seconds = time.monotonic() - began
     if screen.json:
@@ -53,7 +53,7 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def indexed(memory: Memory, screen: Screen, *, rebuild: bool = False) -> Fresh:
+def catch_up(memory: Memory, screen: Screen, *, rebuild: bool = False) -> Fresh:
     """Catch up with progress on the screen; Ctrl-C keeps what is done."""
     progress = Progress(screen, unit="entries")
     with progress.running():

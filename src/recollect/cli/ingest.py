@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.index import indexed
+from recollect.cli.index import catch_up
 from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
@@ -63,9 +63,9 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
             with progress.running():
                 report = memory.ingest(args.paths, dry_run=args.dry_run, progress=progress)
             seconds = time.monotonic() - began
-            fresh = None if args.dry_run or args.no_index else indexed(memory, screen)
+            fresh = None if args.dry_run or args.no_index else catch_up(memory, screen)
         except KeyboardInterrupt:
-            return stopped(memory, screen, dry_run=args.dry_run)
+            return report_stop(memory, screen, dry_run=args.dry_run)
         totals, risk = totals_object(memory), memory.standing()
         if screen.json:
             screen.object(
@@ -106,7 +106,7 @@ def _opened(args: argparse.Namespace) -> Iterator[Memory]:
         yield memory
 
 
-def stopped(memory: Memory, screen: Screen, *, dry_run: bool = False, again: str = "") -> int:
+def report_stop(memory: Memory, screen: Screen, *, dry_run: bool = False, again: str = "") -> int:
     """After Ctrl-C: what is safe, and how to go on."""
     info = memory.info()
     held = f"{many(info.sessions, 'session')} and {many(info.entries, 'entry', 'entries')}"

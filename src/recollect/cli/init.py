@@ -10,13 +10,21 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.hook import agent_object, chosen_agents, done_object, failed, print_done, report_failures
+from recollect.cli.hook import (
+    agent_object,
+    chosen_agents,
+    done_object,
+    note_failure,
+    print_done,
+    report_failures,
+)
 from recollect.cli.ingest import ingest
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
-from recollect.memory import Memory, carry_out, log_folders
+from recollect.memory import Memory
+from recollect.memory.machine import carry_out, log_folders
 from recollect.values.errors import RecollectError, UsageError
 from recollect.values.settings import FileChange, Settings
 from recollect.values.text import one_line
@@ -89,7 +97,7 @@ class _Offer:
 
     def refuse(self, error: RecollectError) -> None:
         self.changes, self.error = [], error
-        failed(self.told, error)
+        note_failure(self.told, error)
 
 
 def _offer(agent: Settings, args: argparse.Namespace) -> _Offer:
@@ -128,7 +136,7 @@ def _settle(offer: _Offer, args: argparse.Namespace, screen: Screen) -> None:
     _print_changes(offer, screen)
     if args.dry_run or offer.error:
         return
-    if offer.changes and not args.yes and not _agreed(offer.agent, remove=args.remove):
+    if offer.changes and not args.yes and not _has_consent(offer.agent, remove=args.remove):
         screen.line(Styled(offer.agent.title, "bold"), ": left as it is")
         return
     try:
@@ -142,7 +150,7 @@ def _settle(offer: _Offer, args: argparse.Namespace, screen: Screen) -> None:
         print_done(offer.told, screen)
 
 
-def _agreed(agent: Settings, *, remove: bool) -> bool:
+def _has_consent(agent: Settings, *, remove: bool) -> bool:
     asked = f"Take Recollect out of {agent.title}?" if remove else f"Put this into {agent.title}'s settings?"
     try:
         return input(f"{asked} [y/N] ").strip().lower() in ("y", "yes")
@@ -153,7 +161,7 @@ def _agreed(agent: Settings, *, remove: bool) -> bool:
 # -- the past ------------------------------------------------------------------------------
 
 
-class _Kept(Screen):
+class _KeepingScreen(Screen):
     """Keeps the object of a command that is a part of another one."""
 
     fields: Mapping[str, Any] | None = None
@@ -170,7 +178,7 @@ def _sweep(args: argparse.Namespace, screen: Screen) -> tuple[int, Mapping[str, 
         return 0, None
     if not screen.json:
         return ingest(args, screen), None
-    kept = _Kept(json=True, color=False, quiet=screen.quiet)
+    kept = _KeepingScreen(json=True, color=False, quiet=screen.quiet)
     code = ingest(args, kept)
     if code == 130 and kept.fields is not None:
         screen.object("error", kept.fields)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.config import load_config
-from recollect.memory import Memory, capture_followed
+from recollect.memory import Memory
+from recollect.memory.machine import capture_followed
 
 if TYPE_CHECKING:
     import argparse

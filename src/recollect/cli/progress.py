@@ -1,8 +1,8 @@
 """Progress of long work, on stderr: a bar on a terminal, a line now and then in a pipe.
 
-The surprise is Ctrl-C. Once work has begun, the first one is only noted and raised at
-the next report of progress, where no half-done HDF5 call is on the stack; a second one
-is raised at once. The store survives either.
+Once work has begun, the first Ctrl-C is only noted and raised at the next report of progress,
+where no half-done HDF5 call is on the stack; a second one is raised at once. The store survives
+either.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Progress:
             self._draw(path, done, total, now)
         elif not self._terminal and now - self._shown >= _LINE_EVERY_SECONDS:
             self._shown = now
-            rate = self._told(int(done / max(now - self._began, 0.001)))
-            self._screen.note(f"{self._told(done)} of {self._told(total)}, {rate}/s: {one_line(path)}")
+            rate = self._amount(int(done / max(now - self._began, 0.001)))
+            self._screen.note(f"{self._amount(done)} of {self._amount(total)}, {rate}/s: {one_line(path)}")
 
     @contextmanager
     def running(self) -> Iterator[Progress]:
@@ -69,7 +69,7 @@ class Progress:
             if self._bar is not None:
                 self._bar.stop()
 
-    def _told(self, count: int) -> str:
+    def _amount(self, count: int) -> str:
         return size(count) if self._unit == "bytes" else f"{count:,} {self._unit}"
 
     def _interrupt(self, number: int, frame: object) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.memory import Memory
-    from recollect.values.saved import Curated, Opened
+    from recollect.values.saved import OpenedPiece, SavedThread
 
 
 def add_words(commands: Any) -> None:
@@ -49,7 +49,7 @@ def saved(args: argparse.Namespace, screen: Screen) -> int:
     """Without words all threads, else what the first word says."""
     if not args.words:
         return _list(args, screen)
-    action, given = args.words[0], _given(args.words)
+    action, given = args.words[0], _words_by_name(args.words)
     with open_memory(args) as memory:
         if action == "show":
             return _show(memory, given["NAME"], screen)
@@ -61,11 +61,11 @@ def saved(args: argparse.Namespace, screen: Screen) -> int:
             new_name=given.get("NEW", ""),
         )
         if action == "delete":
-            return _deleted(thread, screen)
+            return _print_deleted(thread, screen)
         return _show(memory, thread.id, screen)
 
 
-def _given(words: Sequence[str]) -> dict[str, str]:
+def _words_by_name(words: Sequence[str]) -> dict[str, str]:
     """An action's words by what they are."""
     action, given = words[0], words[1:]
     names = _TAKES.get(action)
@@ -114,7 +114,7 @@ def _list(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _row(thread: Curated, name: str, now_ms: int) -> list[Part]:
+def _row(thread: SavedThread, name: str, now_ms: int) -> list[Part]:
     return [
         Styled(one_line(name, 40), "cyan"),
         one_line(thread.name, 40),
@@ -151,7 +151,7 @@ def _show(memory: Memory, name: str, screen: Screen) -> int:
     return 0
 
 
-def _print_pieces(pieces: list[Opened], screen: Screen) -> None:
+def _print_pieces(pieces: list[OpenedPiece], screen: Screen) -> None:
     columns = [
         Column("piece", right=True),
         Column(""),
@@ -167,7 +167,7 @@ def _print_pieces(pieces: list[Opened], screen: Screen) -> None:
         screen.note(f"{many(gone, 'entry', 'entries')} of it are no longer in the memory")
 
 
-def _piece_row(each: Opened) -> list[Part]:
+def _piece_row(each: OpenedPiece) -> list[Part]:
     piece = each.piece
     return [
         Styled(str(each.saved.number), "cyan"),
@@ -180,7 +180,7 @@ def _piece_row(each: Opened) -> list[Part]:
     ]
 
 
-def _deleted(thread: Curated, screen: Screen) -> int:
+def _print_deleted(thread: SavedThread, screen: Screen) -> int:
     if screen.json:
         screen.object("saved-deleted", {"id": thread.id, "name": thread.name})
     screen.note(f"deleted {one_line(thread.name)}; the conversations it was made of are as they were")

@@ -201,12 +201,12 @@ _ADDED = ("text", "dense", "neighbours", "session", "exact")
 
 def _print_explain(results: Results, screen: Screen) -> None:
     screen.line()
-    screen.pairs((name, _told(value)) for name, value in results.explain.items())
+    screen.pairs((name, _value_text(value)) for name, value in results.explain.items())
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, dict):
-        return "  ".join(f"{name} {_told(each)}" for name, each in value.items())
+        return "  ".join(f"{name} {_value_text(each)}" for name, each in value.items())
     return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 

@@ -1,8 +1,7 @@
 """`show`: a session's entries as a person reads them, or as JSON.
 
-The surprise: a store's readers keep writers waiting, and whoever reads our output may
-take hours (`| less`). So everything is read first, in its printed form, and said when
-the store is closed again.
+A store's readers keep writers waiting, and whoever reads our output may take hours (`| less`).
+So everything is read first, in its printed form, and said when the store is closed again.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.ingest import ingest
 from recollect.cli.words import add_command
-from recollect.memory import are_logs, log_folders
+from recollect.memory.machine import are_logs, log_folders
 from recollect.present.agents import titles
 
 if TYPE_CHECKING:

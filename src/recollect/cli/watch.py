@@ -23,7 +23,7 @@ from recollect.cli.words import add_command, count
 from recollect.config import Config, load_config
 from recollect.light.journal import journal_path
 from recollect.light.processes import command_words
-from recollect.memory import are_logs, follow_logs, log_folders, only_watcher
+from recollect.memory.machine import are_logs, follow_logs, log_folders, only_watcher
 from recollect.values.errors import UsageError
 from recollect.values.text import many, one_line
 

@@ -1,7 +1,7 @@
 """What commands of the command line are made of: a parser that raises, shared options, examples.
 
-The surprise: the options that every command shares stand before or after the command's
-name, so they are defined twice, the second time without a default that would undo the first.
+The options that every command shares stand before or after the command's name, so they are
+defined twice, the second time without a default that would undo the first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A conversation without its secrets, for whoever it is handed to.
 
-All texts are looked at together, so that a key named in one place is masked in every other. The
-surprise: a signed thought or an encrypted item holds only as it was, so it is never changed; one
-whose words hold a secret is left out.
+All texts are looked at together, so that a key named in one place is masked in every other. A
+signed thought or an encrypted item holds only as it was, so it is never changed; one whose words
+hold a secret is left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What an agent runs at each of its events: `python -I -S entry.py AGENT STORE STATE [HOST]`.
 
-Whatever is wrong, the agent sees success and goes on. The surprise: this is run as a file,
-without site-packages, so that an event costs no more than an interpreter and what it imports.
+Whatever is wrong, the agent sees success and goes on. This is run as a file, without
+site-packages, so that an event costs no more than an interpreter and what it imports.
 """
 
 import os

@@ -1,8 +1,8 @@
 """After a conversation: fold the journal, bring the indexes up to date, make the next catalogs ready.
 
 Started by a hook at a conversation's end, or at the next one's start when a client was killed: at low
-priority, and gone when it is done. The surprise: the lock that keeps a second one away was taken by
-the hook, and is held by a descriptor that this process got from it and never touches.
+priority, and gone when it is done. The lock that keeps a second one away was taken by the hook; this
+process holds it by a descriptor that it inherits and never touches.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from recollect.hooks.state import CATALOG_BYTES_MAX, note_trouble, write_catalog
 from recollect.light.capture import (
+    FileMark,
     Followed,
-    Taken,
     forget_old,
     main_of,
     name_in,
@@ -102,12 +102,12 @@ def _raise_to(state: str, source: Source, oldest_ns: int) -> None:
         return
     session = read_followed(state, main) or Followed(agent, main, ended=True)
     name = name_in(session, path)
-    taken = taken_to(path, cursor.offset)
-    if taken is None or taken.time_ns < oldest_ns or taken.offset <= session.files.get(name, Taken()).offset:
+    mark = taken_to(path, cursor.offset)
+    if mark is None or mark.time_ns < oldest_ns or mark.offset <= session.files.get(name, FileMark()).offset:
         return
-    if cursor.inode != taken.inode:
+    if cursor.inode != mark.inode:
         return  # another file than the one that was read
-    session.files[name] = taken
+    session.files[name] = mark
     write_followed(state, session)
 
 

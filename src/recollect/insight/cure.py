@@ -1,8 +1,8 @@
 """The one rule of what cured an error: the first later run that does the same work and does not fail.
 
-A run does the same work if it is of the same programs with the same first arguments, and maybe of more,
-or of the same tool on the same file. The surprise: behind a pipe the exit code is that of `tail`, so such a
-run proves nothing, unless the one that failed stood behind a pipe too.
+A run does the same work if it is of the same programs with the same first arguments, and maybe of more, or
+of the same tool on the same file. Behind a pipe the exit code is that of `tail`, so such a run proves
+nothing, unless the one that failed stood behind a pipe too.
 """
 
 from __future__ import annotations

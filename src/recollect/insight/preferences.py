@@ -6,8 +6,8 @@
     left_open   what an answer says is still to do, or asks: "Next steps: ...", "Not pushed.", "Shall I ...?"
     open_tasks  what a session's own task list has not ticked off
 
-A rule looks at one sentence. The surprise: of a long prompt only the beginning is read, because the
-rest is pasted, and a pasted document says "always" and "never" about something else. The rules know English.
+A rule looks at one sentence. Of a long prompt only the beginning is read, because the rest is pasted, and a
+pasted document says "always" and "never" about something else. The rules know English.
 """
 
 from __future__ import annotations

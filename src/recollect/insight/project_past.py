@@ -1,9 +1,9 @@
 """What a project's last conversations were: the part of a store that the catalog is made from.
 
 Reads the last sessions only, and of those less the older they are: its price follows what was said
-lately and not how much there is. Left out is whatever nobody said
-here: subagents, copies, what a harness or Recollect itself put in. The surprise: results of tools are
-looked at for whether they failed, and never read.
+lately and not how much there is. Left out is whatever nobody said here: subagents, copies, what a
+harness or Recollect itself put in. Results of tools are looked at for whether they failed, and never
+read.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Threads: sessions that continue one another, shown as the one piece of work they are.
 
 A session resumed, forked, continued after a compaction or begun out of another's plan goes on with
-the same work; what a subagent did belongs to whoever started it. `index/sessions` says which
-sessions those are. The surprise: nothing of a thread is stored, so one that was two yesterday may
-be one today, once the log that ties them is in.
+the same work; what a subagent did belongs to whoever started it. `search/session_filters` says which
+sessions those are. Nothing of a thread is stored, so one that was two yesterday may be one today,
+once the log that ties them is in.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from recollect.values.records import SourceFile
 class Found:
     """A file that an agent recognised."""
 
-    adapter: Agent
+    agent: Agent
     file: SourceFile
     size: int
 

@@ -26,7 +26,7 @@ from recollect.store.contract import Writer
 from recollect.values.errors import SourceError
 from recollect.values.records import Cursor, Framing, Line, LineFlag, Segment, SessionFacts, SourceFile
 from recollect.values.reports import Progress, Report
-from recollect.values.stored import Source, Taken, source_bytes
+from recollect.values.stored import Source, TakeResult, source_bytes
 
 COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash has to do again
 _WINDOW_BYTES = 4096
@@ -56,7 +56,7 @@ class Ingest:
             self._progress(each.file.path, self._done, self._total)
             before = self._done
             try:
-                changed = self._file(each.adapter, each.file)
+                changed = self._file(each.agent, each.file)
                 self.report.changed += changed
                 self.report.unchanged += not changed
             except SourceError as error:
@@ -93,7 +93,7 @@ class Ingest:
 
     # -- one source ----------------------------------------------------------------------
 
-    def _file(self, adapter: Agent, file: SourceFile) -> bool:
+    def _file(self, agent: Agent, file: SourceFile) -> bool:
         """Take what is new in one file; False when the store has nothing to note about it."""
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
@@ -103,7 +103,7 @@ class Ingest:
             start = 0 if held is None else self._resume_at(opened, file, held, seen)
             restart = start is None
             self.report.restarted += restart
-            taking = _Taking(adapter, file, self._host, held, start or 0, restart)
+            taking = _Taking(agent, file, self._host, held, start or 0, restart)
             taking.opened, taking.seen = opened, seen
             if file.framing == Framing.LINES:
                 pieces = batches(chunks(opened, compressed=file.compressed, start=start or 0))
@@ -145,13 +145,13 @@ class Ingest:
 
     def _segment(self, segment: Segment) -> None:
         """Take one journal segment, as far as it reaches beyond what is there."""
-        adapter = agent_of(segment.source.agent)
+        agent = agent_of(segment.source.agent)
         held = self._writer.source(segment.host, segment.source.path)
         place = self._place(held, segment)
         if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):
             # Something before it was never captured, but the file may still have it.
             with contextlib.suppress(SourceError):
-                self._file(adapter, segment.source)
+                self._file(agent, segment.source)
                 held = self._writer.source(segment.host, segment.source.path)
                 place = self._place(held, segment)
         if place is None:
@@ -159,7 +159,7 @@ class Ingest:
             place = segment.offset, segment.data, held is not None and not held.cursor.terminated
         start, data, restart = place
         if data or (held is not None and start > held.cursor.offset):
-            taking = _Taking(adapter, segment.source, segment.host, held, start, restart)
+            taking = _Taking(agent, segment.source, segment.host, held, start, restart)
             whole = segment.source.framing == Framing.DOCUMENT
             with self._still_there(taking, segment):
                 self._take_all(taking, (_whole if whole else batches)(iter([data])))
@@ -251,7 +251,7 @@ class Ingest:
             lines,
             taking.cursor(done=done),
             taking.facts(),
-            parser=taking.adapter.version,
+            parser=taking.agent.version,
             restart=taking.restart,
         )
         taking.restart = False
@@ -268,7 +268,7 @@ class Ingest:
             self._writer.commit()
             self._uncommitted = 0
 
-    def _count(self, taking: _Taking, lines: Sequence[Line], taken: Taken) -> None:
+    def _count(self, taking: _Taking, lines: Sequence[Line], taken: TakeResult) -> None:
         """Put each line under one heading; the pieces of a long one are one line, counted at its end."""
         report = self.report
         report.entries += taken.entries
@@ -345,13 +345,13 @@ class _Taking:
     """A source being read: where we are in it, and what its parser has seen."""
 
     def __init__(
-        self, adapter: Agent, file: SourceFile, host: str, stored: Source | None, start: int, restart: bool
+        self, agent: Agent, file: SourceFile, host: str, stored: Source | None, start: int, restart: bool
     ) -> None:
         held = None if restart else stored
-        self.adapter, self.file, self.host, self.held = adapter, file, host, held
+        self.agent, self.file, self.host, self.held = agent, file, host, held
         self.session = stored.session if stored is not None else ""  # while nothing in it says whose it is
         self.restart = restart
-        self.parser: Parser = adapter.parser(file, held.cursor.state if held is not None else {})
+        self.parser: Parser = agent.parser(file, held.cursor.state if held is not None else {})
         self.offset = start
         self.number = held.lines - held.cursor.waiting if held is not None else 0
         self.long = False  # inside a line that comes in pieces

@@ -39,7 +39,7 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         restart = (source.host, source.file.path) in seen
         seen.add((source.host, source.file.path))
         blank = SessionFacts(source.file.agent, source.session)
-        _source(old, writer, source, facts or blank, _adapter(old, source), restart, report)
+        _source(old, writer, source, facts or blank, _agent_for(old, source), restart, report)
     carry_vectors(old, writer)
     carry_derived(old, writer)
     writer.commit()
@@ -51,14 +51,14 @@ def _source(
     writer: Writer,
     source: Source,
     before: SessionFacts,
-    adapter: Agent,
+    agent: Agent,
     restart: bool,
     report: ReparseReport,
 ) -> None:
     # A subagent's parent comes from its folder, which only its first reading saw.
     parent = "" if source.file.role == Role.MAIN else before.parent
-    file = replace(source.file, agent=adapter.name, parent=parent)
-    parser = adapter.parser(file, {})
+    file = replace(source.file, agent=agent.name, parent=parent)
+    parser = agent.parser(file, {})
     stored = _Counted(old.lines(source))
     lines = _derived(parser, file, stored)
     # Of a document a new version is known only from all of it.
@@ -77,7 +77,7 @@ def _source(
         if done and stored.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
             cursor = Cursor(offset, terminated=file.framing == Framing.LINES, state=parser.state())
-        taken = writer.take(file, source.host, batch, cursor, facts, parser=adapter.version, restart=restart)
+        taken = writer.take(file, source.host, batch, cursor, facts, parser=agent.version, restart=restart)
         restart = False
         report.lines += len(batch)
         report.entries_after += taken.entries
@@ -88,7 +88,7 @@ def _source(
             return
 
 
-def _adapter(old: View, source: Source) -> Agent:
+def _agent_for(old: View, source: Source) -> Agent:
     """By the agent's name; where a repair could not read that, by what the first lines look like."""
     if source.file.agent:
         return agent_of(source.file.agent)

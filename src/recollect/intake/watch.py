@@ -1,10 +1,10 @@
 """Following folders: what changed in them, batch by batch, until told to stop.
 
 The kernel tells what changed (through watchfiles); where it cannot, sizes and times are
-compared now and then. The first batch means everything, and comes once watching stands:
-what happened before is found by a sweep, what happens after comes as a batch. The surprise:
-a folder that is not there yet, goes, or is replaced by another is noticed by a look at each
-tick, and not by watching its parent, which may be a home with a million files.
+compared now and then. The first batch means everything, and comes once watching stands: what
+happened before is found by a sweep, what happens after comes as a batch. A folder that is not
+there yet, goes, or is replaced by another is noticed by a look at each tick, and not by
+watching its parent, which may be a home with a million files.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def follow(
     With `poll`, and where the kernel cannot tell, they are looked through every `poll_seconds`.
     """
     swept = time.monotonic()
-    for batch in _followed(roots, stop, poll, poll_seconds):
+    for batch in _changes(roots, stop, poll, poll_seconds):
         if not batch.everything and time.monotonic() - swept >= SWEEP_SECONDS:
             batch = Batch(everything=True)
         if batch.everything:
@@ -56,7 +56,7 @@ def alone(lock: Path) -> Iterator[bool]:
         os.close(fd)
 
 
-def rested(seconds: float, stop: Stop) -> bool:
+def rest(seconds: float, stop: Stop) -> bool:
     """Wait; False when told to stop."""
     until = time.monotonic() + seconds
     while not stop.is_set() and (left := until - time.monotonic()) > 0:
@@ -64,21 +64,21 @@ def rested(seconds: float, stop: Stop) -> bool:
     return not stop.is_set()
 
 
-def _followed(roots: Sequence[Path], stop: Stop, poll: bool, seconds: float) -> Iterator[Batch]:
+def _changes(roots: Sequence[Path], stop: Stop, poll: bool, seconds: float) -> Iterator[Batch]:
     trouble = ""
     if not poll:
         try:
-            yield from _told(roots, stop)
+            yield from _watch(roots, stop)
             return
         except (OSError, RuntimeError) as error:  # no room for more watches; a file system without
             trouble = str(error)
-    yield from _looked(roots, stop, seconds, trouble)
+    yield from _poll(roots, stop, seconds, trouble)
 
 
 # -- told by the kernel --------------------------------------------------------------------
 
 
-def _told(roots: Sequence[Path], stop: Stop) -> Iterator[Batch]:
+def _watch(roots: Sequence[Path], stop: Stop) -> Iterator[Batch]:
     from watchfiles._rust_notify import RustNotify  # documented as "Rust backend direct usage"
 
     while not stop.is_set():
@@ -136,10 +136,10 @@ def _batch(paths: Iterable[str]) -> Batch:
 # Not by watchfiles' own polling: that follows links, and ends at the first one that leads to itself.
 
 
-def _looked(roots: Sequence[Path], stop: Stop, seconds: float, trouble: str) -> Iterator[Batch]:
+def _poll(roots: Sequence[Path], stop: Stop, seconds: float, trouble: str) -> Iterator[Batch]:
     seen = _state(roots)
     yield Batch(everything=True, trouble=trouble)
-    while rested(seconds, stop):
+    while rest(seconds, stop):
         now = _state(roots)
         yield _batch(path for path, mark in now.items() if seen.get(path) != mark)
         seen = now

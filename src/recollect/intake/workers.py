@@ -90,7 +90,7 @@ def work(
         sent = 0
         for done in range(len(groups)):
             while sent < len(groups) and sent < done + pool.size + 2:
-                task = [(f.adapter.name, f.file, f.size) for f in groups[sent]]
+                task = [(f.agent.name, f.file, f.size) for f in groups[sent]]
                 pool.send(sent, (collector, host, task))
                 sent += 1
             yield pool.result(done)

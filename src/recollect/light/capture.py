@@ -1,9 +1,9 @@
 """Following transcripts as they grow: what is new in each goes into the journal, parsed by nobody yet.
 
-A small file per session says how far it is in the journal. Losing one costs work, never
-lines: what is appended twice is folded once. The surprise: a session is followed from the
-moment its name is known. An agent may write its transcript a tenth of a second late, so
-the last lines of a conversation that is killed are there only for whoever looks next.
+A small file per session says how far it is in the journal. Losing one costs work, never lines:
+what is appended twice is folded once. A session is followed from the moment its name is known:
+an agent may write its transcript a tenth of a second late, so the last lines of a conversation
+that is killed are there only for whoever looks next.
 
 No numpy, no HDF5, no dataclasses, no pathlib: this runs inside hooks.
 """
@@ -45,7 +45,7 @@ class Refused(Exception):
     """A path that is not where this agent keeps its logs."""
 
 
-class Taken:
+class FileMark:
     """How far a file is in the journal, and what shows that it is still the same file.
 
     `check` is the crc32 of the last bytes before the offset, `time_ns` when it was last changed.
@@ -64,7 +64,7 @@ class Followed:
     """One session's transcript and the files beside it. `ended`: the agent said that it is over."""
 
     def __init__(
-        self, agent: str, path: str, files: dict[str, Taken] | None = None, *, ended: bool = False
+        self, agent: str, path: str, files: dict[str, FileMark] | None = None, *, ended: bool = False
     ) -> None:
         self.agent, self.path, self.ended = agent, path, ended
         self.files = files if files is not None else {}
@@ -132,7 +132,7 @@ class Capture:
     def _look(self, session: Followed, path: str) -> None:
         place = self._place(session.agent, path)
         name = name_in(session, path)
-        taken = session.files.get(name, Taken())
+        taken = session.files.get(name, FileMark())
         if place is None or time.monotonic() >= self._deadline or _is_as_taken(path, taken):
             return
         try:
@@ -153,7 +153,7 @@ class Capture:
         if whole and found.st_size > WHOLE_BYTES_MAX:
             return
         piece = WHOLE_BYTES_MAX if whole else PIECE_BYTES
-        start = _start(fd, found, session.files.get(name, Taken()), whole)
+        start = _start(fd, found, session.files.get(name, FileMark()), whole)
         while start < found.st_size and time.monotonic() < self._deadline:
             data = read_bytes_at(fd, piece, start)
             all_of_it = whole or session.ended or len(data) == piece
@@ -167,7 +167,7 @@ class Capture:
                 raise
             self.bytes += cut
             start += cut
-            session.files[name] = Taken(start, found.st_ino, _check(fd, start), found.st_mtime_ns)
+            session.files[name] = FileMark(start, found.st_ino, _check(fd, start), found.st_mtime_ns)
             # At once: the hard stop of a hook may come during the next append.
             write_followed(self._state, session)
 
@@ -243,7 +243,7 @@ def name_in(session: Followed, path: str) -> str:
     return _MAIN if path == session.path else os.path.relpath(path, os.path.dirname(session.path))
 
 
-def taken_to(path: str, offset: int) -> Taken | None:
+def taken_to(path: str, offset: int) -> FileMark | None:
     """What is remembered of a file that was taken up to an offset; None where it is not there."""
     try:
         fd = os.open(path, _OPEN)
@@ -251,7 +251,7 @@ def taken_to(path: str, offset: int) -> Taken | None:
         return None
     try:
         found = os.fstat(fd)
-        return Taken(offset, found.st_ino, _check(fd, offset), found.st_mtime_ns)
+        return FileMark(offset, found.st_ino, _check(fd, offset), found.st_mtime_ns)
     finally:
         os.close(fd)
 
@@ -264,13 +264,13 @@ def _read(path: str) -> Followed | None:
     try:
         with open(path, "rb") as file:
             agent, transcript, ended, files = loads(file.read())
-        taken = {name: Taken(*each) for name, each in files.items()}
+        taken = {name: FileMark(*each) for name, each in files.items()}
         return Followed(agent, transcript, taken, ended=ended)
     except (OSError, ValueError, TypeError, AttributeError):
         return None  # none yet, or cut short by a full disk: then everything is taken again
 
 
-def _start(fd: int, found: os.stat_result, taken: Taken, whole: bool) -> int:
+def _start(fd: int, found: os.stat_result, taken: FileMark, whole: bool) -> int:
     """Where a file's news begin; at its start when it is not the file that was taken."""
     if whole:
         same = (found.st_size, found.st_ino, found.st_mtime_ns) == (taken.offset, taken.inode, taken.time_ns)
@@ -285,7 +285,7 @@ def _check(fd: int, offset: int) -> int:
     return zlib.crc32(read_bytes_at(fd, offset - before, before))
 
 
-def _is_as_taken(path: str, taken: Taken) -> bool:
+def _is_as_taken(path: str, taken: FileMark) -> bool:
     """Whether a file is just as it was when it was taken to its end."""
     try:
         found = os.stat(path, follow_symlinks=False)

@@ -93,10 +93,10 @@ class Disk:
 
     def opened(self, path: Name) -> AbstractContextManager[int]:
         """A file to read from, closed afterwards."""
-        return _Opened(path)
+        return _ReadableFile(path)
 
 
-class _Opened:
+class _ReadableFile:
     def __init__(self, path: Name) -> None:
         self._fd = os.open(path, os.O_RDONLY | _CLOEXEC)
 

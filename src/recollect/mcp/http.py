@@ -81,10 +81,10 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            status = self._refused(Headers(scope=scope))
+            status = self._refusal_status(Headers(scope=scope))
             await (Response(status_code=status) if status else self._app)(scope, receive, send)
 
-    def _refused(self, headers: Headers) -> int:
+    def _refusal_status(self, headers: Headers) -> int:
         """The status of a refusal; 0 for none. A header that comes twice is not ours to choose from."""
         hosts, given = headers.getlist("host"), headers.getlist("authorization")
         if len(hosts) != 1 or hosts[0] not in self._hosts:

@@ -71,7 +71,7 @@ class Service:
     # -- the protocol's side -----------------------------------------------------------------
 
     async def _list(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_offered(tool) for tool in TOOLS if tool.listed])
+        return ListToolsResult(tools=[_offer(tool) for tool in TOOLS if tool.listed])
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = BY_NAME.get(params.name)
@@ -80,7 +80,7 @@ class Service:
         self._calls += 1
         try:
             arguments = checked(tool.schema, params.arguments or {})
-            return _result(await self._answered(tool, arguments, context))
+            return _result(await self._answer(tool, arguments, context))
         except StoreMissing as error:
             return _failure(str(error), "call ingest_sessions to make one from this machine's logs")
         except RecollectError as error:
@@ -90,7 +90,7 @@ class Service:
         finally:
             self._calls -= 1
 
-    async def _answered(self, tool: Tool, arguments: dict[str, Any], context: Context) -> Answer:
+    async def _answer(self, tool: Tool, arguments: dict[str, Any], context: Context) -> Answer:
         if self._calls > CALLS_MAX:
             raise RecollectError("too many calls at once", hint="wait for answers before asking for more")
         if tool.name == "ingest_sessions":
@@ -104,11 +104,11 @@ class Service:
     def _read(self, name: str, arguments: dict[str, Any]) -> Answer:
         from recollect.mcp.answers import ANSWERS
 
-        memory = self._opened()
+        memory = self._open_memory()
         memory.capture()  # what was said since the last hook is worth finding too
         return ANSWERS[name](memory, **arguments)
 
-    def _opened(self) -> Memory:
+    def _open_memory(self) -> Memory:
         with self._opening:
             if self._memory is None:
                 from recollect.config import load_config
@@ -118,7 +118,7 @@ class Service:
             return self._memory
 
 
-def _offered(tool: Tool) -> Offered:
+def _offer(tool: Tool) -> Offered:
     return Offered(
         name=tool.name,
         title=tool.title,

@@ -48,12 +48,12 @@ def serve(wire: Wire, store: str | None) -> None:
 
 async def _serve(wire: Wire, service: Service) -> None:
     server = service.server()
-    async with _connected(wire) as (incoming, outgoing):
+    async with _connection(wire) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 @asynccontextmanager
-async def _connected(wire: Wire) -> AsyncIterator[tuple[Incoming, Outgoing]]:
+async def _connection(wire: Wire) -> AsyncIterator[tuple[Incoming, Outgoing]]:
     """The streams that a server runs on."""
     to_server, incoming = anyio.create_memory_object_stream[SessionMessage | Exception]()
     outgoing, from_server = anyio.create_memory_object_stream[SessionMessage]()
@@ -133,10 +133,10 @@ def understood(line: bytes | Oversized) -> JSONRPCMessage | None:
     try:
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
-        return _refused(line)
+        return _refusal_of(line)
 
 
-def _refused(line: bytes) -> JSONRPCError:
+def _refusal_of(line: bytes) -> JSONRPCError:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError):

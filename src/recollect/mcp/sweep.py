@@ -42,7 +42,7 @@ class Sweeps:
             return ingested(Report(), "already running", *self._last.far)
         sweep = self._last = _Sweep(self._store)
         try:
-            report = await sweep.waited(tell)
+            report = await sweep.wait(tell)
         except StoreBusy:
             return ingested(Report(), "already running", *sweep.far)
         return ingested(report or Report(), "done" if report else "running", *sweep.far)
@@ -61,7 +61,7 @@ class _Sweep:
     def far(self) -> tuple[int, int, float]:
         return self._done, self._total, time.monotonic() - self._began
 
-    async def waited(self, tell: Tell) -> Report | None:
+    async def wait(self, tell: Tell) -> Report | None:
         """What it did, None if that is not known in time."""
         ended = asyncio.wrap_future(self.ended)
         while not ended.done() and self.far[2] < ANSWER_SECONDS:
@@ -71,11 +71,11 @@ class _Sweep:
 
     def _run(self) -> None:
         try:
-            self.ended.set_result(self._swept())
+            self.ended.set_result(self._sweep())
         except BaseException as error:
             self.ended.set_exception(error)
 
-    def _swept(self) -> Report:
+    def _sweep(self) -> Report:
         from recollect.config import load_config
         from recollect.memory import Memory
 

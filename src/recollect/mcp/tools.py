@@ -1,8 +1,8 @@
 """The tools an agent is offered: names, arguments with their bounds, what each promises.
 
-Data alone; `answers` does the work. The surprise: tools whose answers carry words of a log have no output
-schema. Where an answer has structured content, clients give the model that and drop the text,
-and with it the fence around what was recalled.
+Data alone; `answers` does the work. Tools whose answers carry words of a log have no output schema: where
+an answer has structured content, clients give the model that and drop the text, and with it the fence
+around what was recalled.
 """
 
 from __future__ import annotations

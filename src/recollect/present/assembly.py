@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from recollect.values.assembly import Assembly
     from recollect.values.fidelity import Delivered
-    from recollect.values.saved import Curated, Opened
+    from recollect.values.saved import OpenedPiece, SavedThread
 
 
 def assembly_object(made: Assembly) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def delivered_object(done: Delivered) -> dict[str, Any]:
     }
 
 
-def saved_object(thread: Curated, short: str) -> dict[str, Any]:
+def saved_object(thread: SavedThread, short: str) -> dict[str, Any]:
     """A thread as the list has it."""
     return {
         "id": thread.id,
@@ -83,7 +83,7 @@ def saved_object(thread: Curated, short: str) -> dict[str, Any]:
     }
 
 
-def piece_object(each: Opened) -> dict[str, Any]:
+def piece_object(each: OpenedPiece) -> dict[str, Any]:
     piece = each.piece
     return {
         "number": each.saved.number,

@@ -2,15 +2,15 @@
 
     overview   how much there is, and since when
     threads    what was worked on last, and how it ended
-    remarks    what the person wants, and what was decided (rules in `remarks`)
+    remarks    what the person wants, and what was decided (rules in `insight/preferences`)
     open       what was left undone
     files      what was changed most
     words      what was spoken of
 
 At most `budget_tokens` for the whole text, fence included; what does not fit goes in the order of `TRIM`.
 Every quotation carries the id of its entry. What tools gave back is never quoted: it is text of strangers,
-and this one reaches a model unasked. The surprise: times are dates, not ages, because a hook may show a
-catalog long after it was made.
+and this one reaches a model unasked. Times are dates, not ages, because a hook may show a catalog long
+after it was made.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 answered), takes the best of these blocks until the budget is full, and shows them session by session.
 `reading` shows one entry with its neighbours, or page by page all of a long one. Both come fenced.
 
-The surprise: what is left out was less relevant, not older. A budget is never exceeded; one too small for
-any block gets a line that says so, or nothing at all.
+What is left out was less relevant, not older. A budget is never exceeded; one too small for any block
+gets a line that says so, or nothing at all.
 """
 
 from __future__ import annotations

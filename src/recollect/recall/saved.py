@@ -1,9 +1,9 @@
 """Threads that a person keeps: an assembly under a name, to be opened, edited and exported again.
 
 A thread is lines in the store, and only ever appended to: what was saved, then every edit; the state is
-what they come to. It holds ids, not texts, so what is told is always what the store has. The surprise:
-a piece keeps the number it was saved with, whatever is moved or dropped, so that two people who look
-at the same list mean the same piece.
+what they come to. It holds ids, not texts, so what is told is always what the store has. A piece keeps
+the number it was saved with, whatever is moved or dropped, so that two people who look at the same list
+mean the same piece.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from recollect.values.assembly import Assembly, Facet, Piece, Plan, Share, Windo
 from recollect.values.errors import NotFound, RecollectError, UsageError
 from recollect.values.hits import Fresh
 from recollect.values.records import Cursor, Framing, Kind, SourceFile
-from recollect.values.saved import Curated, Edit, Opened, SavedPiece
+from recollect.values.saved import Edit, OpenedPiece, SavedPiece, SavedThread
 from recollect.values.text import ascii_json, cells, many, one_line, printable, tokens
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ SAYS_CELLS = 200
 
 __all__ = [
     "OPERATIONS",
-    "Curated",
     "Edit",
-    "Opened",
+    "OpenedPiece",
     "SavedPiece",
+    "SavedThread",
     "applied",
     "checked_name",
     "compose",
@@ -62,23 +62,23 @@ __all__ = [
 # -- reading --------------------------------------------------------------------------------------
 
 
-def saved(view: View) -> list[Curated]:
+def saved(view: View) -> list[SavedThread]:
     """Every thread that is kept, the last one edited first."""
-    found = [thread for _, thread in _kept(view)]
+    found = [thread for _, thread in _threads(view)]
     return sorted(found, key=lambda thread: (-thread.edited_ms, thread.id))
 
 
-def find(view: View, name: str) -> Curated:
+def find(view: View, name: str) -> SavedThread:
     """The thread of this name, or whose id starts so."""
     return _find(view, name)[1]
 
 
-def replay(lines: Iterable[bytes]) -> Curated | None:
+def replay(lines: Iterable[bytes]) -> SavedThread | None:
     """What a thread's lines come to; None for one that was deleted, or never was.
 
     A line that says nothing, or that cannot be done, changes nothing.
     """
-    thread: Curated | None = None
+    thread: SavedThread | None = None
     for record in _records(lines):
         kind = record.get("type")
         if kind == THREAD and thread is None:
@@ -92,7 +92,7 @@ def replay(lines: Iterable[bytes]) -> Curated | None:
     return thread
 
 
-def applied(thread: Curated, edit: Edit) -> Curated:
+def applied(thread: SavedThread, edit: Edit) -> SavedThread:
     """A thread after an edit, which leaves a deleted one as it was; an error for one that cannot be."""
     if edit.op == RENAME:
         return replace(thread, name=checked_name(edit.name))
@@ -129,12 +129,12 @@ def checked_name(name: str) -> str:
 # -- opening --------------------------------------------------------------------------------------
 
 
-def opened(view: View, thread: Curated) -> list[Opened]:
+def opened(view: View, thread: SavedThread) -> list[OpenedPiece]:
     """A thread's pieces, in order."""
-    return [_opened(view, piece) for piece in thread.pieces]
+    return [_opened_piece(view, piece) for piece in thread.pieces]
 
 
-def compose(view: View, thread: Curated, *, budget_tokens: int = 0) -> tuple[Assembly, Conversation]:
+def compose(view: View, thread: SavedThread, *, budget_tokens: int = 0) -> tuple[Assembly, Conversation]:
     """A thread as an assembly and as one conversation, within the budget it was made for, or another one.
 
     Pieces that are pinned stay, the others by what they are worth.
@@ -159,11 +159,11 @@ def compose(view: View, thread: Curated, *, budget_tokens: int = 0) -> tuple[Ass
     return assembly, replace(made, title=one_line(thread.name, NAME_CHARS), left_out=left_out)
 
 
-def _opened(view: View, saved: SavedPiece) -> Opened:
+def _opened_piece(view: View, saved: SavedPiece) -> OpenedPiece:
     entries = [entry for id_ in saved.ids if (entry := _entry(view, id_)) is not None]
     gone = len(saved.ids) - len(entries)
     if not entries:
-        return Opened(saved, None, gone, "")
+        return OpenedPiece(saved, None, gone, "")
     windows = {
         each.row: (min(start, len(each.entry.text)), min(stop, len(each.entry.text)))
         for each in entries
@@ -184,7 +184,7 @@ def _opened(view: View, saved: SavedPiece) -> Opened:
         cuts=tuple(windows.items()),
     )
     first = next((each for each in entries if each.entry.kind == Kind.PROMPT), entries[0])
-    return Opened(saved, piece, gone, one_line(first.entry.text, SAYS_CELLS))
+    return OpenedPiece(saved, piece, gone, one_line(first.entry.text, SAYS_CELLS))
 
 
 def _entry(view: View, id_: str) -> StoredEntry | None:
@@ -200,7 +200,7 @@ def _weight(stored: StoredEntry, window: Window | None) -> int:
     return weight(entry.kind, entry.tool, told(entry.text, window))
 
 
-def _fitting(found: list[Opened], budget_tokens: int) -> list[Opened]:
+def _fitting(found: list[OpenedPiece], budget_tokens: int) -> list[OpenedPiece]:
     """What is pinned and, the best first, what there is room for; in order."""
     numbers = {each.saved.number for each in found if each.saved.pinned}
     for each in sorted(found, key=lambda each: (-each.saved.score, each.saved.number)):
@@ -210,11 +210,11 @@ def _fitting(found: list[Opened], budget_tokens: int) -> list[Opened]:
     return _of(found, numbers)
 
 
-def _of(found: Iterable[Opened], numbers: set[int]) -> list[Opened]:
+def _of(found: Iterable[OpenedPiece], numbers: set[int]) -> list[OpenedPiece]:
     return [each for each in found if each.saved.number in numbers]
 
 
-def _pieces(found: Iterable[Opened]) -> tuple[Piece, ...]:
+def _pieces(found: Iterable[OpenedPiece]) -> tuple[Piece, ...]:
     return tuple(each.piece for each in found if each.piece is not None)
 
 
@@ -230,7 +230,7 @@ def _tokens(pieces: tuple[Piece, ...]) -> int:
 
 
 def _assembly(
-    view: View, thread: Curated, kept: list[Opened], budget_tokens: int, notes: tuple[str, ...]
+    view: View, thread: SavedThread, kept: list[OpenedPiece], budget_tokens: int, notes: tuple[str, ...]
 ) -> Assembly:
     """The same as what `assemble` makes, without a search."""
     pieces, entries = _pieces(kept), view.info().entries
@@ -252,7 +252,7 @@ def _assembly(
 # -- writing --------------------------------------------------------------------------------------
 
 
-def save(writer: Writer, host: str, assembly: Assembly, name: str, *, now_ms: int) -> Curated:
+def save(writer: Writer, host: str, assembly: Assembly, name: str, *, now_ms: int) -> SavedThread:
     """Keep an assembly under a name that no other thread has; the caller commits."""
     name = checked_name(name)
     if not assembly.pieces:
@@ -276,7 +276,7 @@ def save(writer: Writer, host: str, assembly: Assembly, name: str, *, now_ms: in
     return made
 
 
-def edit(writer: Writer, name: str, change: Edit, *, now_ms: int) -> Curated:
+def edit(writer: Writer, name: str, change: Edit, *, now_ms: int) -> SavedThread:
     """Change a thread; returns it as it is then, a deleted one as it was. The caller commits.
 
     The writer is the only one there is, so what is checked here holds when it is replayed.
@@ -292,13 +292,13 @@ def edit(writer: Writer, name: str, change: Edit, *, now_ms: int) -> Curated:
 
 
 def _append(writer: Writer, file: SourceFile, host: str, record: dict[str, Any]) -> None:
-    held, adapter = writer.source(host, file.path), agent_of(AGENT)
-    parser = adapter.parser(file, held.cursor.state if held is not None else {})
+    held, agent = writer.source(host, file.path), agent_of(AGENT)
+    parser = agent.parser(file, held.cursor.state if held is not None else {})
     data = ascii_json(record).encode("ascii")
     (line,) = parse_lines(parser, Framing.LINES, data, 0)
     offset = (held.cursor.offset if held is not None else 0) + len(data) + 1
     cursor = Cursor(offset, state=parser.state())
-    writer.take(file, host, [line], cursor, parser.facts, parser=adapter.version)
+    writer.take(file, host, [line], cursor, parser.facts, parser=agent.version)
 
 
 def _piece_records(assembly: Assembly) -> Iterator[dict[str, Any]]:
@@ -309,14 +309,14 @@ def _piece_records(assembly: Assembly) -> Iterator[dict[str, Any]]:
 
 
 def _refuse_taken(view: View, name: str) -> None:
-    if any(thread.name == name for _, thread in _kept(view)):
+    if any(thread.name == name for _, thread in _threads(view)):
         raise UsageError(f"there is a saved thread {name!r} already", hint="take another name")
 
 
 # -- lines ----------------------------------------------------------------------------------------
 
 
-def _kept(view: View) -> Iterator[tuple[Source, Curated]]:
+def _threads(view: View) -> Iterator[tuple[Source, SavedThread]]:
     for source in view.sources():
         if source.file.agent == AGENT and not source.superseded:
             thread = replay(line.data for line in view.lines(source))
@@ -324,8 +324,8 @@ def _kept(view: View) -> Iterator[tuple[Source, Curated]]:
                 yield source, thread
 
 
-def _find(view: View, name: str) -> tuple[Source, Curated]:
-    kept = list(_kept(view))
+def _find(view: View, name: str) -> tuple[Source, SavedThread]:
+    kept = list(_threads(view))
     found = [each for each in kept if each[1].name == name]
     found = found or [each for each in kept if name and each[1].id.startswith(name)]
     if len(found) != 1:

@@ -46,12 +46,12 @@ class Indexes:
         self._store, self._cache = store, cache
         self._embedders = _Embedders(embedder)
         self._default = default
-        self._idle: list[_Opened] = []
+        self._idle: list[_ThreadIndexes] = []
         self._catching_up = threading.Lock()
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
         """The answer to a request, after a moment's catching up."""
-        with self._opened() as opened:
+        with self._borrow() as opened:
             return opened.search(request, waiting=waiting, seconds=seconds)
 
     @contextlib.contextmanager
@@ -59,19 +59,19 @@ class Indexes:
         self, meaning: bool, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS
     ) -> Iterator[Search]:
         """The present state, ready to be asked as often as one likes, by `meaning` too."""
-        with self._opened() as opened, opened.asking(meaning, waiting=waiting, seconds=seconds) as search:
+        with self._borrow() as opened, opened.asking(meaning, waiting=waiting, seconds=seconds) as search:
             yield search
 
     def catch_up(
         self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
     ) -> None:
         """Index what is new: all of it, or as much as can be done in some seconds."""
-        with self._opened() as opened:
+        with self._borrow() as opened:
             opened.catch_up(seconds=seconds, vectors=vectors, progress=progress)
 
     def fresh(self, waiting: int = 0) -> Fresh:
         """How far the indexes reach, without changing them."""
-        with self._opened() as opened:
+        with self._borrow() as opened:
             return opened.fresh(waiting)
 
     def drop(self) -> None:
@@ -84,12 +84,14 @@ class Indexes:
         shutil.rmtree(folder, ignore_errors=True)
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[_Opened]:
+    def _borrow(self) -> Iterator[_ThreadIndexes]:
         """Opened indexes that no other thread is asking: the ones last used, where they are free."""
         try:
             opened = self._idle.pop()
         except IndexError:
-            opened = _Opened(self._store, self._cache, self._embedders, self._default, self._catching_up)
+            opened = _ThreadIndexes(
+                self._store, self._cache, self._embedders, self._default, self._catching_up
+            )
         try:
             yield opened
         finally:
@@ -112,7 +114,7 @@ class _Embedders:
             return self._made[name]
 
 
-class _Opened:
+class _ThreadIndexes:
     """The indexes as one thread asks them."""
 
     def __init__(

@@ -8,8 +8,8 @@ by meaning, and an entry scores the same among a hundred entries and among a mil
 lifted by what stands next to the entry and by the best of its session, then weighed by kind, time
 and the options.
 
-Surprising: a candidate's neighbours count only if they are candidates too. `neighbours` says which
-rows to add before `rank` is called; they may then be hits themselves.
+A candidate's neighbours count only if they are candidates too. `neighbours` says which rows to add
+before `rank` is called; they may then be hits themselves.
 
 The numbers are in `weights`.
 """

@@ -4,8 +4,8 @@ One search is one pass: the query is read, filters and words go to the text inde
 question's vector to the vector index, and both lists of candidates are ranked together. What an
 index has not reached yet is not searched, and the results say how much that is.
 
-The surprise: filters are evaluated by the text index alone, also for what was found by
-meaning, so that a filter can never mean two things.
+Filters are evaluated by the text index alone, also for what was found by meaning, so that a
+filter can never mean two things.
 """
 
 from __future__ import annotations

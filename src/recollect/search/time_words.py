@@ -2,10 +2,10 @@
 
 Rules and not a model: they never invent a time, and they cost microseconds. What people say about
 time is loose, so a window is wider than the words ("two weeks ago" is ten to eighteen days), and it
-only ever lifts hits (`fuse`): a wrong guess costs a place or two, never a hit.
+only ever lifts hits (`rank`): a wrong guess costs a place or two, never a hit.
 
-Surprising: a month or day without a year is the last one that has begun, and what lies wholly ahead
-("this weekend") is no window: a memory is asked about the past.
+A month or day without a year is the last one that has begun, and what lies wholly ahead ("this
+weekend") is no window: a memory is asked about the past.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from recollect.config import Config
 from recollect.hooks.command import hook_words, mcp_command
-from recollect.memory import agent_settings
+from recollect.memory.machine import agent_settings
 from recollect.setup.service import variables
 from recollect.values.errors import NotFound
 from recollect.values.settings import Commands, Settings

@@ -1,9 +1,9 @@
 """The watcher as a service of the person's own: a systemd user unit, or a launchd agent.
 
 Written and removed, never started or stopped: that is one command, which is shown. The file
-carries a mark, and one without it is somebody else's. What surprises: a service does not
-inherit the shell's environment, so the variables that say where things are go into the file;
-nothing else does, a key in no case.
+carries a mark, and one without it is somebody else's. A service does not inherit the shell's
+environment, so the variables that say where things are go into the file; nothing else does, a
+key in no case.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.memory import agent_variables, file_change
+from recollect.memory.machine import agent_variables, file_change
 from recollect.values.errors import UsageError
 from recollect.values.text import one_line
 

@@ -26,7 +26,7 @@ from recollect.values.stored import (
     StoredEntry,
     StoredLine,
     StoreInfo,
-    Taken,
+    TakeResult,
     VectorModel,
 )
 
@@ -212,7 +212,7 @@ class Writer(Protocol):
         *,
         parser: int,
         restart: bool = False,
-    ) -> Taken:
+    ) -> TakeResult:
         """Add lines behind those the source already has.
 
         `restart`: the file is another than it was; these lines begin a new version of

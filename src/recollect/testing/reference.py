@@ -24,8 +24,7 @@ import numpy as np
 
 from recollect.store.contract import Array, UsageColumns, carry_vectors
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, carry_derived, is_new_name, no_rows
-from recollect.store.hdf5.pack import TOKENS, Counted
-from recollect.store.hdf5.write import merge_facts
+from recollect.store.merge import TOKENS, ChargedUsage, merge_facts
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
 from recollect.values.ids import line_key, name_key, short_id
 from recollect.values.records import (
@@ -50,7 +49,7 @@ from recollect.values.stored import (
     StoredEntry,
     StoredLine,
     StoreInfo,
-    Taken,
+    TakeResult,
     VectorModel,
 )
 
@@ -98,7 +97,7 @@ class _State:
     entries: dict[int, StoredEntry] = field(default_factory=dict)
     sessions: dict[int, _Session] = field(default_factory=dict)
     sources: dict[int, _Source] = field(default_factory=dict)
-    usage: dict[str, Counted] = field(default_factory=dict)
+    usage: dict[str, ChargedUsage] = field(default_factory=dict)
     vectors: dict[VectorModel, list[tuple[int, Array]]] = field(default_factory=dict)
     replaced: list[int] = field(default_factory=list)
     derived: dict[DerivedTable, tuple[list[tuple[Any, ...]], int]] = field(default_factory=dict)
@@ -405,7 +404,7 @@ class ReferenceWriter(ReferenceView):
         *,
         parser: int,
         restart: bool = False,
-    ) -> Taken:
+    ) -> TakeResult:
         number, session = self._session(host, facts)
         versions = [s for s in self._state.sources.values() if (s.host, s.file.path) == (host, file.path)]
         source = self._held(file, host, number, restart)
@@ -438,7 +437,7 @@ class ReferenceWriter(ReferenceView):
             if not old and line.parsed is not None:
                 self._replace(row, line.parsed, session)
         source.cursor, source.parser = cursor, parser
-        return Taken(known, len(self._state.entries) - before)
+        return TakeResult(known, len(self._state.entries) - before)
 
     def _gone(self, rows: Sequence[int]) -> bool:
         return any(row in self._state.replaced for row in rows)
@@ -517,7 +516,7 @@ class ReferenceWriter(ReferenceView):
                 session_row=number,
             )
         for usage in line.parsed.usages:
-            counted = Counted.of(usage, row, number)
+            counted = ChargedUsage.of(usage, row, number)
             state.usage[usage.key] = counted.against(state.usage.get(usage.key))
         return row
 

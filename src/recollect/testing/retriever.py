@@ -5,8 +5,8 @@
     engine.query("what was decided", 10)  # ids of documents, best first
 
 The whole way of a conversation is taken: documents become an agent's transcripts on disk, are ingested
-into a scratch store, indexed, and searched for as a person would. Surprising: a document is known again
-by its place in its session, so nothing of its id is ever in the store.
+into a scratch store, indexed, and searched for as a person would. A document is known again by its
+place in its session, so nothing of its id is ever in the store.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from recollect.values.records import (
     SourceFile,
     Usage,
 )
-from recollect.values.stored import StoredEntry, Taken, VectorModel, source_bytes
+from recollect.values.stored import StoredEntry, TakeResult, VectorModel, source_bytes
 
 HOST = "harbor"
 AGENT = "scribe"
@@ -65,7 +65,7 @@ def facts(id_: str = "3f2a0000-aaaa", **more: Any) -> SessionFacts:
 
 def take(
     writer: Writer, lines: list[Line], *, name: str = "a.jsonl", id_: str = "3f2a0000-aaaa", **more: Any
-) -> Taken:
+) -> TakeResult:
     cursor = more.pop("cursor", Cursor(offset=1))
     return writer.take(source(name), HOST, lines, cursor, more.pop("facts", facts(id_)), parser=1, **more)
 

@@ -1,7 +1,7 @@
 """What an assembly is: which entries of the past were chosen, why, and what they take of the budget.
 
-Plain values between the passes. The surprise: `Piece.cuts` counts in characters of the entry's own
-text; only what a tool gave back, pasted prompts and summaries are ever cut.
+Plain values between the passes. `Piece.cuts` counts in characters of the entry's own text; only
+what a tool gave back, pasted prompts and summaries are ever cut.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A conversation as values, whichever agent had it: what readers make and writers write.
 
 Blocks have the shape of Anthropic's API: `text`, `thinking`, `redacted_thinking`, `tool_use`,
-`tool_result`, `image`, `document`. The surprise: `body` of a block is the very object of a log that
-has such blocks, and `native` the very item of a log that has others; neither is ever changed, as a
-signature holds only for what was signed.
+`tool_result`, `image`, `document`. `body` of a block is the very object of a log that has such
+blocks, and `native` the very item of a log that has others; neither is ever changed, as a signature
+holds only for what was signed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What became of each part of a conversation on its way into a session file.
 
-Both writers count here, so that a person hears the same words whichever agent they go to. The
-surprise: a part that crosses between agents in another shape (a patch, an image) counts as kept;
-`folded` is only what became plain text.
+Both writers count here, so that a person hears the same words whichever agent they go to. A part
+that crosses between agents in another shape (a patch, an image) counts as kept; `folded` is only
+what became plain text.
 """
 
 from __future__ import annotations

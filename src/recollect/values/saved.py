@@ -20,7 +20,7 @@ class SavedPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class Curated:
+class SavedThread:
     """A thread as it is after its last edit; its pieces in the order they are told."""
 
     id: str
@@ -49,7 +49,7 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedPiece:
     """A piece with what the store has of it: None, and `gone` entries, where that is nothing.
 
     `says` is how it begins.

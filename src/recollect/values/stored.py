@@ -56,7 +56,7 @@ class StoredLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakeResult:
     """What became of the lines handed to a writer: which ones the store had already."""
 
     known: Sequence[bool]

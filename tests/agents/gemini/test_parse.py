@@ -134,7 +134,7 @@ def test_of_messages_stated_again_the_last_is_shown_and_what_was_rewound_is_not(
         ("THOUGHT", "Colours\nBlue is a colour of the sea."),
         ("ANSWER", "I will change the style sheet."),
         ("CALL", entries[4][1]),
-        ("RESULT", "Successfully created /work/harbor/page.css"),
+        ("RESULT", "Successfully created /home/ada/harbor/page.css"),
         ("PROMPT", "Leave the lamp alone, write the manual"),
         ("CALL", '{"command":"make manual"}'),
         ("RESULT", "error: no rule"),
@@ -174,7 +174,9 @@ def test_tokens_are_counted_once_and_the_cache_apart(tmp_path: Path) -> None:
 def test_blame_how_and_fix_know_its_tools(tmp_path: Path) -> None:
     ingest(tmp_path / "memory.h5", FOLDER)
     with open_memory(tmp_path / "memory.h5") as memory:
-        assert [touch.session.facts.id[:8] for touch in memory.blame("/work/harbor/page.css")] == ["bbbb2222"]
+        assert [touch.session.facts.id[:8] for touch in memory.blame("/home/ada/harbor/page.css")] == [
+            "bbbb2222"
+        ]
         assert memory.how("make manual")
         assert memory.fix("ImportError: no module named almanac")
 
@@ -305,12 +307,12 @@ def test_a_resumed_document_and_the_log_beside_it_are_one_session_without_double
 # -- which project ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["harbor", hashlib.sha256(b"/work/harbor").hexdigest()])
+@pytest.mark.parametrize("name", ["harbor", hashlib.sha256(b"/home/ada/harbor").hexdigest()])
 def test_the_folder_is_known_from_the_clients_list_of_projects(tmp_path: Path, name: str) -> None:
     (tmp_path / "projects.json").write_text(
-        '{"projects": {"/work/other": "other", "/work/harbor": "harbor"}}'
+        '{"projects": {"/home/ada/other": "other", "/home/ada/harbor": "harbor"}}'
     )
-    assert folder_of(str(tmp_path / "tmp" / name / "chats" / "session-1.json")) == "/work/harbor"
+    assert folder_of(str(tmp_path / "tmp" / name / "chats" / "session-1.json")) == "/home/ada/harbor"
     assert folder_of(str(tmp_path / "tmp" / "stranger" / "chats" / "session-1.json")) == ""
     assert folder_of("/elsewhere/session-1.json") == ""
 

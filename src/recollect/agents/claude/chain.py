@@ -1,9 +1,9 @@
 """Which records of a Claude Code transcript its next request would be made of.
 
-Pure: records in, records out. The surprise: the tree of `parentUuid` is not the conversation.
-Parallel calls fork it, so that a walk from the leaf to the root loses every second result; rows of
-one answer lie on several branches; and a compaction may keep messages from before its boundary,
-which then follow its summary. What a walk loses is found again by the ids of answers and of calls.
+Pure: records in, records out. The tree of `parentUuid` is not the conversation. Parallel calls
+fork it, so that a walk from the leaf to the root loses every second result; rows of one answer lie
+on several branches; and a compaction may keep messages from before its boundary, which then follow
+its summary. What a walk loses is found again by the ids of answers and of calls.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The records of Claude Code, line by line.
 
-The surprise: most "user" records are not a person speaking, and an answer comes as one
-record a content block, each repeating the answer's id and usage.
+Most "user" records are not a person speaking, and an answer comes as one record a content
+block, each repeating the answer's id and usage.
 """
 
 from __future__ import annotations
@@ -201,12 +201,12 @@ class ClaudeParser:
         name = text_of(record.get("type"))
         key, rank = _TITLES[name]
         text = text_of(record.get(key))
-        flags = self._session.titled(text, rank)
+        flags = self._session.take_title(text, rank)
         return self._event(record, text, COPY if name == "last-prompt" else flags)
 
     def _summary(self, record: dict[str, Any]) -> Parsed:
         text = text_of(record.get("summary"))
-        self._session.summarised(text)
+        self._session.take_summary(text)
         time_ms = self._session.note(record)
         return Parsed("summary", (Entry(Kind.SUMMARY, text, 0, time_ms),))
 
@@ -218,7 +218,7 @@ class ClaudeParser:
 
     def _pr_link(self, record: dict[str, Any]) -> Parsed:
         url = text_of(record.get("prUrl"))
-        self._session.linked(text_of(record.get("prRepository")), url)
+        self._session.take_pull_request(text_of(record.get("prRepository")), url)
         return self._event(record, url)
 
     def _snapshot(self, record: dict[str, Any]) -> Parsed:
@@ -241,7 +241,7 @@ class ClaudeParser:
         """An entry for text in the user's place, whoever wrote it."""
         kind, extra = blocks.speaker(text, record, flags)
         if kind is Kind.PROMPT or (kind is Kind.CONTEXT and self._source.role is Role.SUBAGENT):
-            self._session.asked(text)
+            self._session.note_prompt(text)
         return Entry(kind, text, flags | extra, time_ms)
 
     def _sidecar(self, data: bytes) -> Parsed:
@@ -252,7 +252,7 @@ class ClaudeParser:
 
     def _description(self, record: dict[str, Any]) -> Entry:
         """A subagent's sidecar; `call` is the tool call that started it."""
-        self._session.described(record)
+        self._session.take_description(record)
         tool, call = text_of(record.get("agentType")), text_of(record.get("toolUseId"))
         return Entry(Kind.EVENT, text_of(record.get("description")), tool=tool, call=call)
 

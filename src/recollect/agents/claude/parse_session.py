@@ -1,8 +1,8 @@
 """What a Claude Code transcript tells about its session, record by record.
 
-The surprise: a file may hold records of other sessions. Up to about 2.0.3x a resume
-opened a new file and copied the history into it; even now a session started out of
-another's plan begins with a few records that bear the old id.
+A file may hold records of other sessions. Up to about 2.0.3x a resume opened a new file and
+copied the history into it; even now a session started out of another's plan begins with a few
+records that bear the old id.
 """
 
 from __future__ import annotations
@@ -67,31 +67,31 @@ class Session:
         if slug and type(slug) is str:
             facts.slug = slug
         if "forkedFrom" in record and facts.relation is not Relation.FORK:
-            self._forked(text_of(dict_of(record["forkedFrom"]).get("sessionId")))
+            self._note_fork(text_of(dict_of(record["forkedFrom"]).get("sessionId")))
         return time_ms
 
-    def asked(self, text: str) -> None:
+    def note_prompt(self, text: str) -> None:
         """The first prompt is the title until a better one comes."""
         if self.facts.title_rank < TITLE_PROMPT:
             self.facts.titled(title_of(text), TITLE_PROMPT)
 
-    def titled(self, text: str, rank: int) -> int:
+    def take_title(self, text: str, rank: int) -> int:
         """Take a title; the flags of its entry say whether it was known before."""
         title = title_of(text)
         flags = COPY if title == self.facts.title else 0
         self.facts.titled(title, rank)
         return flags
 
-    def summarised(self, text: str) -> None:
+    def take_summary(self, text: str) -> None:
         """A `summary` before the first chain record mostly speaks of another session."""
-        self.titled(text, TITLE_SUMMARY if self._started else TITLE_STRANGER)
+        self.take_title(text, TITLE_SUMMARY if self._started else TITLE_STRANGER)
 
-    def linked(self, repository: str, url: str) -> None:
+    def take_pull_request(self, repository: str, url: str) -> None:
         """A pull request names the project better than any directory."""
         if repository:
             self.facts.project = f"{remote_name(url).partition('/')[0] or 'github.com'}/{repository}"
 
-    def described(self, record: dict[str, Any]) -> None:
+    def take_description(self, record: dict[str, Any]) -> None:
         """A subagent's sidecar: what it was asked to do, and by whom."""
         nested = text_of(record.get("parentAgentId"))
         if nested and self.facts.relation is Relation.SUBAGENT:
@@ -116,7 +116,7 @@ class Session:
                 facts.root = session
             facts.parent, facts.relation = session, Relation.CONTINUATION
 
-    def _forked(self, parent: str) -> None:
+    def _note_fork(self, parent: str) -> None:
         if parent and parent != self.facts.id and self._role is Role.MAIN:
             self.facts.parent = self.facts.root = parent
             self.facts.relation = Relation.FORK

@@ -1,9 +1,9 @@
 """Claude Code sessions as conversations: as the agent itself would resume them, or entry by entry.
 
-The surprise: what the model saw in the user's place is more than prompts. Texts of skills and
-commands stand in user records and are kept as `meta`; a prompt typed while the agent was busy and
-a file named with @ stand in attachments and are kept too. Every other attachment the harness
-makes anew, so it is left out and counted, as are notices and errors of the API.
+What the model saw in the user's place is more than prompts. Texts of skills and commands stand in
+user records and are kept as `meta`; a prompt typed while the agent was busy and a file named with
+@ stand in attachments and are kept too. Every other attachment the harness makes anew, so it is
+left out and counted, as are notices and errors of the API.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which files are Claude Code's.
 
-The surprise: a name alone rarely tells. Other agents name their transcripts by uuid too,
-so outside of a `projects/<project>/` folder the first records decide.
+A name alone rarely tells: other agents name their transcripts by uuid too, so outside of a
+`projects/<project>/` folder the first records decide.
 """
 
 from __future__ import annotations

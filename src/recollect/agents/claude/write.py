@@ -1,9 +1,9 @@
 """A conversation as a session file that `claude --resume` opens as its own past.
 
 One record a content block, as Claude Code writes them, in a chain without forks. Ids come from the
-session's id and the place in the file, so the same conversation gives the same bytes. The surprise:
-tokens are written as 0. What was spent was spent in the sessions this comes from, and whoever adds
-up logs must not find it twice.
+session's id and the place in the file, so the same conversation gives the same bytes. Tokens are
+written as 0: what was spent was spent in the sessions this comes from, and whoever adds up logs
+must not find it twice.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Codex: `~/.codex/sessions/**/rollout-*.jsonl`, plain, compressed, or the oldest `.json`.
 
-The surprise: a cold rollout turns into `.jsonl.zst` between two looks. It stays the same
-source: `path` is the plain name, `read_path` where the bytes are now.
+A cold rollout turns into `.jsonl.zst` between two looks. It stays the same source: `path` is
+the plain name, `read_path` where the bytes are now.
 """
 
 from __future__ import annotations

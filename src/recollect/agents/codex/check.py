@@ -1,8 +1,8 @@
 """Whether `codex resume` opens a rollout whole, and the API takes what it then sends.
 
 Every rule is checked on the bytes alone, knowing nothing of how they were made: before a file is
-written and again when it is read back. Each complaint names its line. The surprise: Codex passes
-over an item that lacks a field without a word, so those of every kind are known here.
+written and again when it is read back. Each complaint names its line. Codex passes over an item
+that lacks a field without a word, so those of every kind are known here.
 """
 
 from __future__ import annotations

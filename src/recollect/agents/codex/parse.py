@@ -1,7 +1,7 @@
 """The records of Codex, line by line, in its three eras.
 
-The surprise: a session's file may begin with another session's history (forks,
-subagents), including that session's own `session_meta`; only the first one is ours.
+A session's file may begin with another session's history (forks, subagents), including that
+session's own `session_meta`; only the first one is ours.
 """
 
 from __future__ import annotations
@@ -245,27 +245,27 @@ class CodexParser:
         return Parsed(name, tuple(entries) or (Entry(Kind.EVENT, "", 0, time_ms),))
 
     def _answer(self, payload: dict[str, Any], time_ms: int) -> Entry:
-        return self._reader.spoken(Kind.ANSWER, text_of(payload.get("message")), EVENT, time_ms)
+        return self._reader.speech(Kind.ANSWER, text_of(payload.get("message")), EVENT, time_ms)
 
     def _thought(self, payload: dict[str, Any], time_ms: int) -> Entry:
-        return self._reader.spoken(Kind.THOUGHT, text_of(payload.get("text")), EVENT, time_ms)
+        return self._reader.speech(Kind.THOUGHT, text_of(payload.get("text")), EVENT, time_ms)
 
     def _tool_end(self, payload: dict[str, Any], time_ms: int) -> Entry:
         """How a tool call ended; what it gave back is in the call's output item."""
         code = payload.get("exit_code")
         failed = (type(code) is int and code != 0) or payload.get("success") is False
         failed = failed or "Err" in dict_of(payload.get("result"))
-        return self._reader.ended(text_of(payload.get("call_id")), failed=failed, time_ms=time_ms)
+        return self._reader.call_end(text_of(payload.get("call_id")), failed=failed, time_ms=time_ms)
 
     def _failure(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return Entry(Kind.EVENT, text_of(payload.get("message")), ERROR, time_ms)
 
-    def _ended(self, payload: dict[str, Any], time_ms: int) -> Entry:
+    def _turn_end(self, payload: dict[str, Any], time_ms: int) -> Entry:
         """The end of a turn; when the model could not be asked, the only place that says why."""
         text = text_of(dict_of(payload.get("error")).get("message"))
         return Entry(Kind.EVENT, text, ERROR if text else 0, time_ms)
 
-    def _told(self, payload: dict[str, Any], time_ms: int) -> Entry:
+    def _notice(self, payload: dict[str, Any], time_ms: int) -> Entry:
         text = text_of(payload.get("message")) or text_of(payload.get("reason"))
         return Entry(Kind.EVENT, text, 0, time_ms)
 
@@ -339,10 +339,10 @@ _EVENTS: Final[dict[str, _Handler]] = {
     "agent_reasoning_raw_content": CodexParser._thought,
     "error": CodexParser._failure,
     "stream_error": CodexParser._failure,
-    "warning": CodexParser._told,
-    "turn_aborted": CodexParser._told,
-    "task_complete": CodexParser._ended,
-    "turn_complete": CodexParser._ended,
+    "warning": CodexParser._notice,
+    "turn_aborted": CodexParser._notice,
+    "task_complete": CodexParser._turn_end,
+    "turn_complete": CodexParser._turn_end,
     "thread_name_updated": CodexParser._name,
     "thread_goal_updated": CodexParser._goal,
     "exited_review_mode": CodexParser._review,

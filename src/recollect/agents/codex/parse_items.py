@@ -1,9 +1,8 @@
 """What Codex says about the conversation: response items, turn items, tool outputs.
 
-The surprise: nearly everything said is written twice, once as a response item (what the
-model saw) and once as an event or turn item (what the screen showed), in either order:
-a prompt's item comes first, an answer's event comes first. `Twins` pairs them, and
-whichever comes first carries the text.
+Nearly everything said is written twice, once as a response item (what the model saw) and once
+as an event or turn item (what the screen showed), in either order: a prompt's item comes first,
+an answer's event comes first. `Twins` pairs them, and whichever comes first carries the text.
 """
 
 from __future__ import annotations
@@ -136,13 +135,13 @@ class Reader:
                 entries.append(Entry(Kind.PROMPT, text, 0, time_ms))
         return entries
 
-    def spoken(self, kind: Kind, text: str, side: int, time_ms: int) -> Entry:
+    def speech(self, kind: Kind, text: str, side: int, time_ms: int) -> Entry:
         """What the model said or thought, or the copy of it."""
         if text and self.twins.repeats(_inner_text(text), side):
             return Entry(Kind.EVENT, "", COPY, time_ms)
         return Entry(kind, text, 0, time_ms, model=self.model)
 
-    def ended(self, call: str, *, failed: bool, time_ms: int) -> Entry:
+    def call_end(self, call: str, *, failed: bool, time_ms: int) -> Entry:
         """How a call ended, as the screen shows it: an output often does not say so itself."""
         if failed and call in self.calls:
             self.failed = [*self.failed, call][-_FAILED_MAX:]
@@ -156,7 +155,7 @@ class Reader:
         texts = [text for text in map(_block_text, blocks) if text is not None]
         role = payload.get("role")
         if role == "assistant":
-            entries = [self.spoken(Kind.ANSWER, text, ITEM, time_ms) for text in texts]
+            entries = [self.speech(Kind.ANSWER, text, ITEM, time_ms) for text in texts]
         elif role == "user":
             entries = self.prompt(texts, ITEM, time_ms)
         else:
@@ -245,15 +244,15 @@ class Reader:
 
     def _agent_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
         texts = [text_of(dict_of(part).get("text")) for part in list_of(item.get("content"))]
-        return [self.spoken(Kind.ANSWER, text, EVENT, time_ms) for text in texts if text]
+        return [self.speech(Kind.ANSWER, text, EVENT, time_ms) for text in texts if text]
 
     def _plan_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
-        return [self.spoken(Kind.ANSWER, text_of(item.get("text")), EVENT, time_ms)]
+        return [self.speech(Kind.ANSWER, text_of(item.get("text")), EVENT, time_ms)]
 
     def _reasoning_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
         parts = [part for part in list_of(item.get("summary_text")) if type(part) is str and part]
         parts = parts or [part for part in list_of(item.get("raw_content")) if type(part) is str and part]
-        return [self.spoken(Kind.THOUGHT, part, EVENT, time_ms) for part in parts]
+        return [self.speech(Kind.THOUGHT, part, EVENT, time_ms) for part in parts]
 
     def _hook_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
         return [Entry(Kind.CONTEXT, lines_of(item.get("fragments")), META, time_ms)]
@@ -261,7 +260,7 @@ class Reader:
     def _tool_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
         """A tool call as the screen shows it: the call and its output are response items too."""
         failed = item.get("status") == "failed"
-        return [self.ended(text_of(item.get("id")), failed=failed, time_ms=time_ms)]
+        return [self.call_end(text_of(item.get("id")), failed=failed, time_ms=time_ms)]
 
     def _review_turn(self, item: dict[str, Any], time_ms: int) -> list[Entry]:
         output = dict_of(item.get("review_output"))

@@ -1,8 +1,8 @@
 """Codex sessions as conversations: as the agent itself would resume them, or entry by entry.
 
-Response items are what the model saw; events only repeat them. The surprise: a rollout is a list of
-changes to a history, not the history. A compaction replaces all before it, a rollback takes turns
-away again, and a paginated fork begins with lines of another session's file.
+Response items are what the model saw; events only repeat them. A rollout is a list of changes to a
+history, not the history. A compaction replaces all before it, a rollback takes turns away again,
+and a paginated fork begins with lines of another session's file.
 """
 
 from __future__ import annotations

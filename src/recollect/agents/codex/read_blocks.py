@@ -1,8 +1,8 @@
 """Codex response items as content blocks, each with the item it is as `native`.
 
-Pure: an item in, blocks out. The surprise: all blocks of one item share one `native`, and what has
-no shape of its own on the other side (a web search, a summary only Codex can read) is still a block,
-so that it survives on the way from Codex to Codex.
+Pure: an item in, blocks out. All blocks of one item share one `native`, and what has no shape of its
+own on the other side (a web search, a summary only Codex can read) is still a block, so that it
+survives on the way from Codex to Codex.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What we put into Codex's settings: hooks in `hooks.json`; our MCP server and `notify` in `config.toml`.
 
-What surprises: Codex runs a hook only once a person has trusted it (Codex asks when it starts),
-and `codex exec` skips it without a word until then. We do not write that approval ourselves:
-it is there so that no program that can write a file can approve itself. `notify` needs none,
-so finished turns are captured at once; it has room for one program, and another's is left alone.
+Codex runs a hook only once a person has trusted it (Codex asks when it starts), and `codex exec`
+skips it without a word until then. We do not write that approval ourselves: it is there so that
+no program that can write a file can approve itself. `notify` needs none, so finished turns are
+captured at once; it has room for one program, and another's is left alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A conversation as a rollout that `codex resume` opens as its own past.
 
-Response items are what the model is sent; the event beside a message is how the client shows it. The
-surprise: items have no ids here, and instructions and environment are left out. Codex gives those
-anew, and the API takes an item with an id only together with all that it was made with.
+Response items are what the model is sent; the event beside a message is how the client shows it.
+Items have no ids here, and instructions and environment are left out: Codex gives those anew, and
+the API takes an item with an id only together with all that it was made with.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Blocks as the response items of a Codex rollout, whichever agent they come from.
 
 An item that came from Codex goes back as it was, but for its id and what else only its own session
-knows. The surprise: a message is made anew out of its blocks all the same, as of a message with
-several parts only some may have been chosen.
+knows. A message is nevertheless made anew out of its blocks, since of one with several parts only
+some may have been chosen.
 """
 
 from __future__ import annotations

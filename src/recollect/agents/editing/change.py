@@ -1,8 +1,8 @@
 """One change to one file of an agent: shown first, then made whole or not at all.
 
-The first original is kept beside the file and goes when we go. What surprises: nothing is
-locked. An agent may write the same file at any moment, so `apply` compares what is there
-with what was read just before it takes the file's place, and refuses if they differ.
+The first original is kept beside the file and goes when we go. Nothing is locked: an agent may
+write the same file at any moment, so `apply` compares what is there with what was read just
+before it takes the file's place, and refuses if they differ.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """TOML files of others: our entries go in and come out, every other byte stays.
 
 tomlkit says where an entry is and writes ours; what the others wrote is never written anew. Each edit is
-read back, and refused unless the file then says exactly what was meant. The surprise: no comment
-marks what is ours. Codex rewrites its file and moves comments about; a pair of marks could come to
-enclose what is another's.
+read back, and refused unless the file then says exactly what was meant. No comment marks what is ours:
+Codex rewrites its file and moves comments about; a pair of marks could come to enclose what is
+another's.
 """
 
 from __future__ import annotations

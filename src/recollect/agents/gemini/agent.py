@@ -1,7 +1,7 @@
 """Gemini CLI: `~/.gemini/tmp/PROJECT/chats/session-*.json`, saved again at every message, or `.jsonl`.
 
-The surprise: a resumed `.json` goes on as a `.jsonl` beside it. Both are one session, and what the second
-states again takes the place of what the first said.
+A resumed `.json` goes on as a `.jsonl` beside it. Both are one session, and what the second states again
+takes the place of what the first said.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A message is stated again whenever something of it is known better (tokens, results of tools), under the
 same id; the later one takes the place of the earlier.
 
-The surprise: `{"$set": {"messages": [...]}}` is the model's history, written when it was cut down.
-What was said stays said: of that list only messages count that were never stated before.
+`{"$set": {"messages": [...]}}` is the model's history, written when it was cut down. What was said
+stays said: of that list only messages count that were never stated before.
 """
 
 from __future__ import annotations

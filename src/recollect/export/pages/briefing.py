@@ -2,8 +2,8 @@
 
 `brief` is the way to one, and it masks secrets unless told not to: the forms see nothing else. All texts
 go through the redactor together, so that a secret known by its name in one place is masked in every
-other. The surprise: of a thought only its text is told, never its signature, and pictures are only in
-the HTML. Times are UTC, so that a briefing is the same bytes wherever it is made.
+other. Of a thought only its text is told, never its signature, and pictures are only in the HTML. Times
+are UTC, so that a briefing is the same bytes wherever it is made.
 """
 
 from __future__ import annotations

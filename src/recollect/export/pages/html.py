@@ -1,8 +1,8 @@
 """A briefing as one HTML file, safe against what is in it: no script, no link, nothing fetched.
 
-Every element is made by `_tag`, which escapes whatever it did not make itself: no text reaches the page
-in another way. Should one still do, the page's policy forbids all but its own style sheet (by hash) and
-pictures inside the file. The surprise: Markdown that was said is not rendered, only its code is set apart.
+Every element is made by `_tag`, which escapes whatever it did not make itself: no text reaches the page in
+another way. Should one still do, the page's policy forbids all but its own style sheet (by hash) and
+pictures inside the file. Markdown that was said is not rendered, only its code is set apart.
 """
 
 from __future__ import annotations

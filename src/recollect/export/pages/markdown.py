@@ -1,9 +1,9 @@
 """Text of a log as Markdown, and a session as a page of it.
 
-What a log holds stays text: it can neither end its block, nor steer a terminal, nor be HTML. It stands
-in a fence longer than any run of backticks inside it. Only what the person and the model wrote to each
-other is Markdown already; it is quoted line by line so that its headings do not mix with ours. The surprise:
-even there no link is a link and no image an image: one could lead elsewhere than it says, the other fetches.
+What a log holds stays text: it can neither end its block, nor steer a terminal, nor be HTML. It stands in a
+fence longer than any run of backticks inside it. Only what the person and the model wrote to each other is
+Markdown already; it is quoted line by line so that its headings do not mix with ours. Even there no link is
+a link and no image an image, because one could lead elsewhere than it says and the other fetches.
 """
 
 from __future__ import annotations

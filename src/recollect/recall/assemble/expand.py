@@ -6,7 +6,7 @@ led to the run that worked; what was said in between. A prompt that only answers
 brings the turn it answers, and a turn that ends in a question brings the reply: so decisions
 stay whole.
 
-The surprise: of several looks at one file only the newest is an extra, wherever it happened.
+Of several looks at one file only the newest is an extra, wherever it happened.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@
     near                    what is like the best hits
     newest                  later looks at the files that hits look at
 
-Scores of all searches are of one scale (`index/fuse`), so the best one counts, and a little more for
-each other search that agrees. The surprise: a part of a description is heard in the light of the
-whole, so a hit of a facet counts less in a thread where the whole finds nothing.
+Scores of all searches are of one scale (`search/rank`), so the best one counts, and a little more
+for each other search that agrees. A part of a description is heard in the light of the whole, so a
+hit of a facet counts less in a thread where the whole finds nothing.
 """
 
 from __future__ import annotations

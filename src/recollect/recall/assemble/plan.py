@@ -3,8 +3,8 @@
     sign-in of the extension, "invalid_grant" in tokens.ts; what changed last week
     -> three facets, of which the second has a quotation and a file, and a window of time
 
-No grammar and no model: a description is cut where people breathe. The surprise: the description as a
-whole always comes first, because its parts alone ("OAuth tokens") mean something else elsewhere.
+No grammar and no model: a description is cut where people breathe. The description as a whole always
+comes first, because its parts alone ("OAuth tokens") mean something else elsewhere.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Out of many conversations the parts that a new one needs, within a budget: found, chosen, told in order.
 
-    plan      the description in facets: phrases, names, files, projects, times        assembly/plan.py
-    gather    many searches, one list of hits                                          assembly/gather.py
-    expand    each hit to an exchange that stands alone                                assembly/expand.py
-    select    the budget divided over facets and threads                               assembly/select.py
-    compose   one conversation, each run under a line that says where it is from       assembly/compose.py
+    plan      the description in facets: phrases, names, files, projects, times        assemble/plan.py
+    gather    many searches, one list of hits                                          assemble/gather.py
+    expand    each hit to an exchange that stands alone                                assemble/expand.py
+    select    the budget divided over facets and threads                               assemble/select.py
+    compose   one conversation, each run under a line that says where it is from       assemble/compose.py
 
-No model takes part. The same store and the same words give the same assembly. The surprise: a budget
-need not be filled; what has little to do with the description stays out though there is room.
+No model takes part. The same store and the same words give the same assembly. A budget need not be
+filled; what has little to do with the description stays out though there is room.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def assemble(
         asked.description,
         budget_tokens,
         asked,
-        _kept(gathered, pieces),
+        _strategies(gathered, pieces),
         _shares(asked, chosen),
         pieces,
         chosen.tokens,
@@ -133,7 +133,7 @@ def _highlighter(search: Search, text: str) -> Highlighter:
     return Highlighter(telling(text), lambda word: search.text.analyze("body", word))
 
 
-def _kept(gathered: Gathered, pieces: tuple[Piece, ...]) -> tuple[Strategy, ...]:
+def _strategies(gathered: Gathered, pieces: tuple[Piece, ...]) -> tuple[Strategy, ...]:
     """The strategies, each with how much of what it found is in."""
     told = {row for piece in pieces for row in piece.rows}
     counts = [0] * len(gathered.strategies)

@@ -4,8 +4,8 @@ Best worth for its tokens first, again and again. Worth falls once a facet has h
 a thread has had already; what says the same as something chosen is worth nothing. What only adds to
 exchanges leaves a reserve to cores, so that there is room for what was asked and what came of it.
 
-Pure numbers, no I/O. The surprise: an overrun cannot happen, as the one place that adds rows adds none
-that do not fit, separators included.
+Pure numbers, no I/O. One place adds rows, and it adds none that do not fit, separators included: so
+the budget is never overrun.
 """
 
 from __future__ import annotations
@@ -87,16 +87,16 @@ class _Selecting:
             density = self._density(item)
             if density > 0 and heap and density < -heap[0][0]:
                 heapq.heappush(heap, (-density, item))
-            elif density > 0 and not self._taken(item) and item[1] != CORE:
+            elif density > 0 and not self._add_if_it_fits(item) and item[1] != CORE:
                 self._waiting.append(item)
 
     def _density(self, item: tuple[int, int]) -> float:
-        rows = self._added(item)
+        rows = self._new_rows(item)
         if not rows:
             return 0.0
         return round(self._worth(item) / (self._cost(item, rows) + SIZE_TOKENS), 9)
 
-    def _added(self, item: tuple[int, int]) -> list[int]:
+    def _new_rows(self, item: tuple[int, int]) -> list[int]:
         """The rows that an item brings: an extra brings its core too."""
         exchange = self._exchanges[item[0]]
         there = self._made.rows.get(exchange.key, set())
@@ -144,9 +144,9 @@ class _Selecting:
         again = self._costs.separators[before] if before is not None and before == after else 0
         return self._costs.separators[key[0]] + again
 
-    def _taken(self, item: tuple[int, int]) -> bool:
+    def _add_if_it_fits(self, item: tuple[int, int]) -> bool:
         """Add an item if it fits."""
-        rows = self._added(item)
+        rows = self._new_rows(item)
         cost = self._cost(item, rows)
         if self._made.tokens + cost > self._room(item):
             return False

@@ -4,8 +4,8 @@ The only embedder that sends text to another machine, and only when a person nam
 request goes to that address and nowhere else: no proxy from the environment, no redirect. The key comes from
 the variable that the settings name; neither it nor a text nor the words of an answer stand in any error.
 
-Surprising: limits are kept in bytes. A token is at least one byte of text, so what is below a limit in bytes
-is below it in tokens, whatever tokenizer the server has.
+Limits are kept in bytes: a token is at least one byte of text, so what is below a limit in bytes is below
+it in tokens, whatever tokenizer the server has.
 """
 
 from __future__ import annotations

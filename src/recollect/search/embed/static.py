@@ -4,9 +4,9 @@ A text's vector is the sum of its pieces' rows, each by the root of how often it
 to length one; word order plays no part. The rows were distilled from all-MiniLM-L6-v2 and trained on
 pairs (see `training/`). They are kept as int8 with one scale a row and become floats as they are summed.
 
-Surprising: most of the time goes into finding words. So a text is cut into runs of word characters,
-each distinct run is looked up once, and what a run means (`parseHTTPHeader_v2`: parse, http, header,
-v, 2, and their pieces) is remembered in a bounded memo.
+Most of the time goes into finding words, so a text is cut into runs of word characters, each
+distinct run is looked up once, and what a run means (`parseHTTPHeader_v2`: parse, http, header, v,
+2, and their pieces) is remembered in a bounded memo.
 """
 
 from __future__ import annotations

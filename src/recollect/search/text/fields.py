@@ -6,8 +6,8 @@
     cjk     Chinese, Japanese and Korean by pairs of characters, and by single ones
     file    paths that a tool call names, by every suffix; `dir` the same for the folders they are in
 
-The surprise: identifiers of many texts are found at once, with numpy over their joined bytes.
-Regular expressions, ours or the index's, take longer than everything else together.
+Identifiers of many texts are found at once, with numpy over their joined bytes: regular
+expressions, ours or the index's, take longer than everything else together.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ It only ever grows: rows [0, `rows`) of the store are in it, each once, whatever
 when. A damaged, foreign or deleted index is not an error but an empty one, and `catch_up`
 builds it again.
 
-The surprise: how far it reaches is in the index itself. tantivy's commit is atomic, rows go in
-in order, so the highest row in it is the truth; the number kept beside it only saves looking
-again at rows that are not documents.
+How far it reaches is in the index itself: tantivy's commit is atomic, rows go in in order, so
+the highest row in it is the truth; the number kept beside it only saves looking again at rows
+that are not documents.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A query is asked in two ways. `ranked` gives every entry that satisfies the filt
 at least one of the words, scored by the words. `filters` gives every entry that satisfies the
 filters, whatever its words: what a search by meaning may choose from.
 
-The surprise: a regular expression is neither. It reads the text itself, so it is left out
-here and applied afterwards (`patterns`), which is why it may not stand inside OR.
+A regular expression is asked in neither way. It reads the text itself, so it is left out here
+and applied afterwards (`patterns`), which is why it may not stand inside OR.
 """
 
 from __future__ import annotations

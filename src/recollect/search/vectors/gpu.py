@@ -4,8 +4,8 @@ Rounding moves a score of unit vectors by less than half of `MARGIN`, so all row
 the k-th score are scored again from the float16 rows: nothing is missed, and the same hits come in the same
 order as from a scan without a GPU. CuPy is used where it has a device, else PyTorch.
 
-Surprising: loading either takes seconds, so this is for processes that live long. `gpu_present` looks
-without loading them.
+Loading either takes seconds, so this is for processes that live long. `gpu_present` looks without
+loading them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ that can be mapped into memory, and the map between entries and vectors, which i
 Catching up reads entries, embeds the pieces that no one embedded before, commits them to the store
 and only then adds them here: what was committed is never embedded twice, whatever is cut short.
 
-Surprising: one vector may stand for thousands of entries ("tests passed"), and an entry may have several.
+One vector may stand for thousands of entries ("tests passed"), and an entry may have several.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Whatever the strategy, scores are exact and hits come best first, the lower row 
 equal; fastscan and ivfpq may miss a row (`recall` in `MEASURED`). `choose` rests on that table, which
 `python -m benchmarks.vectors` prints.
 
-Surprising: among strategies that are quick enough, the one that answers first in a new process is chosen,
-not the fastest. Most searches are one command.
+Among strategies that are quick enough, the one that answers first in a new process is chosen, not the
+fastest. Most searches are one command.
 """
 
 from __future__ import annotations

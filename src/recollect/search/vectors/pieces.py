@@ -4,7 +4,7 @@ A piece is white space made single, and what only looks like words (times, hashe
 numbers) made one sign: so that texts that say the same are embedded once. The vector is that of the
 piece as it is here, and its key is the piece's; nothing else about an entry plays a part.
 
-Surprising: of a very long text not all is embedded. The text index has every word of it.
+Of a very long text not all is embedded; the text index has every word of it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ What is built is a pure function of the rows: it covers a multiple of `STEP_ROWS
 of the first power of two of them. So an index that was extended is, byte for byte, one built at once.
 Rows behind it are scanned, and an index that is missing, torn or another's is one that covers none.
 
-Surprising: faiss builds on one thread. Its threads wait for each other thousands of times, spinning; on a
-machine that is busy a build took 155 s on two, and 2 s on one. For one query it would use one anyway.
+faiss builds on one thread. With more, they wait for each other thousands of times, spinning; on a machine
+that is busy a build took 155 s on two, and 2 s on one. For one query it would use one anyway.
 """
 
 from __future__ import annotations

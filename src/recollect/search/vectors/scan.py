@@ -4,8 +4,9 @@ A score is the inner product of a float16 row and the query, summed as float32. 
 bits alone and among others, on every run; so equal rows tie, and of those the lower number comes first.
 A row or a query with anything in it that is not a number counts as zeros.
 
-Surprising: einsum, not BLAS. Scanning is bound by memory, so one thread is as fast as two; BLAS wakes the
-others even for a few thousand rows and then waits for them (100,000 rows on a busy machine: 13 ms against 4).
+Scores come from einsum, not BLAS. Scanning is bound by memory, so one thread is as fast as two; BLAS wakes
+the others even for a few thousand rows and then waits for them (100,000 rows on a busy machine: 13 ms
+against 4).
 """
 
 from __future__ import annotations

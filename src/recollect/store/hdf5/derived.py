@@ -4,8 +4,8 @@ Words are packed into a stream of the table's own, so that nothing outside the g
 to drop a table is to unlink its group. Its description and how far it is built are attributes of fixed
 size, which HDF5 keeps under a checksum, unlike strings of any length.
 
-The surprise: damage here is no damage to the store. A table that cannot be opened is absent, and the
-next one to add to it begins anew.
+Damage here is no damage to the store: a table that cannot be opened is absent, and the next one to
+add to it begins anew.
 """
 
 from __future__ import annotations

@@ -18,46 +18,12 @@ from recollect.store.derived import Column, DerivedTable
 from recollect.store.hdf5.forms import TextForm, as_bytes, find
 from recollect.store.hdf5.frames import compress
 from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES
+from recollect.store.merge import ChargedUsage
 from recollect.values.ids import line_key, name_key
 from recollect.values.records import Cursor, Entry, Line, SessionFacts, SourceFile, Usage
-from recollect.values.stored import Source, Taken, VectorModel
+from recollect.values.stored import Source, TakeResult, VectorModel
 
 _KEYS_KEPT = 8192
-COUNT_MAX = 0xFFFFFFFF
-
-
-class Counted(NamedTuple):
-    """One response's tokens, where they are from, and who is charged for them.
-
-    `tokens` begins with the output: of several records of one response the one with the
-    largest output counts, whatever order they come in.
-    """
-
-    tokens: tuple[int, ...]
-    model: str
-    time_ms: int
-    line: int
-    owner: int
-
-    @classmethod
-    def of(cls, usage: Usage, line: int, owner: int) -> Counted:
-        tokens: tuple[int, ...] = (
-            usage.output,
-            usage.input,
-            usage.cache_read,
-            usage.cache_write_5m,
-            usage.cache_write_1h,
-            usage.reasoning,
-        )
-        if max(tokens) > COUNT_MAX:  # more than any model was ever sent: a slip in the log
-            tokens = tuple(min(count, COUNT_MAX) for count in tokens)
-        return cls(tokens, usage.model, usage.time_ms, line, owner)
-
-    def against(self, held: Counted | None) -> Counted:
-        """The larger of two; whoever was first stays charged for it."""
-        if held is None:
-            return self
-        return held if held.tokens >= self.tokens else self._replace(owner=held.owner)
 
 
 class Replacing(NamedTuple):
@@ -66,9 +32,6 @@ class Replacing(NamedTuple):
     line: int
     keys: tuple[int, ...]
     rewinds: int
-
-
-TOKENS = ("output", "input", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 
 
 class Pack:
@@ -80,7 +43,7 @@ class Pack:
         self.blocks: list[bytearray] = []
         self.line_count = 0
         self.entry_count = 0
-        self.usage: dict[int, Counted] = {}  # the largest record of each response
+        self.usage: dict[int, ChargedUsage] = {}  # the largest record of each response
         self.replacing: list[Replacing] = []
         self._open = bytearray()
         self._end = 0
@@ -162,7 +125,7 @@ class Pack:
 
     def _add_usage(self, usage: Usage, owner: int) -> None:
         key = name_key(usage.key)
-        counted = Counted.of(usage, self.line_count, owner)
+        counted = ChargedUsage.of(usage, self.line_count, owner)
         self.usage[key] = counted.against(self.usage.get(key))
 
     def cut(self) -> None:
@@ -222,7 +185,7 @@ class Parcel:
     frames: list[tuple[int, bytes]]
     lines: dict[str, Array]
     entries: dict[str, Array]
-    usage: dict[int, Counted]
+    usage: dict[int, ChargedUsage]
     replacing: list[Replacing]
 
 
@@ -249,7 +212,7 @@ class ParcelWriter:
         *,
         parser: int,
         restart: bool = False,
-    ) -> Taken:
+    ) -> TakeResult:
         if not self.portions or self.portions[-1].file is not file:
             self.portions.append(Portion(file, host, 0, cursor, facts, parser))
         portion = self.portions[-1]
@@ -257,7 +220,7 @@ class ParcelWriter:
         portion.cursor, portion.facts = cursor, facts
         before = self.pack.entry_count
         self.pack.add(lines, [line_key(line.data) for line in lines], len(self.portions) - 1)
-        return Taken([False] * len(lines), self.pack.entry_count - before)
+        return TakeResult([False] * len(lines), self.pack.entry_count - before)
 
     def commit(self) -> None:
         """Nothing to do: the parcel is committed by whoever adopts it."""

@@ -4,9 +4,9 @@ HDF5 is not crash-safe and never calls fsync, so it never touches the disk here.
 writes into a page overlay; a commit moves the overlay to disk in an order that leaves
 the old state or the new one, whatever is cut short, and nothing in between.
 
-The surprise: the methods HDF5 calls must not raise. An exception inside that callback
-crashes the interpreter (measured), so an error is kept in `error`, the read is padded
-with zeros, and whoever called h5py asks `check()` afterwards.
+The methods HDF5 calls must not raise: an exception inside that callback crashes the interpreter
+(measured), so an error is kept in `error`, the read is padded with zeros, and whoever called
+h5py asks `check()` afterwards.
 """
 
 from __future__ import annotations

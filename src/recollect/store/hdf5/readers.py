@@ -4,8 +4,8 @@ HDF5 lets one thread in at a time, for one call; what a view remembers beside th
 thread. So each thread that reads has a file, a view and a shared lock of its own, and no reader waits
 for another. A thread alone always gets the same one again, warm.
 
-The surprise is a fork: its child shares descriptors, and with them locks, with its parent. It uses none
-of them, and lets go of them without unlocking anything.
+After a fork the child shares descriptors, and with them locks, with its parent. It uses none of them,
+and lets go of them without unlocking anything.
 """
 
 from __future__ import annotations

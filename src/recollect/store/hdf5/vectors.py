@@ -3,8 +3,8 @@
 They are derived, and kept because they are dear to make. A key stands for a text and not for
 a row, so a rewrite carries them over as they are.
 
-Surprising: damage here is no error. Rows of a block that fails its checksum are left out, and a
-model whose description does not read is not there: whoever misses them embeds again.
+Damage here is no error. Rows of a block that fails its checksum are left out, and a model whose
+description does not read is not there: whoever misses them embeds again.
 """
 
 from __future__ import annotations

@@ -25,9 +25,10 @@ from recollect.store.hdf5.forms import TextForm, as_bytes
 from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
-from recollect.store.hdf5.pack import TOKENS, Counted, Pack, Parcel, ParcelWriter, Replacing, columns_of
+from recollect.store.hdf5.pack import Pack, Parcel, ParcelWriter, Replacing, columns_of
 from recollect.store.hdf5.read import Hdf5View, RowSource, session_key, source_key
 from recollect.store.hdf5.vectors import Vectors
+from recollect.store.merge import FACT_NAMES, TOKENS, ChargedUsage, merge_facts
 from recollect.values.errors import DerivedDamaged
 from recollect.values.ids import line_key
 from recollect.values.records import (
@@ -40,11 +41,10 @@ from recollect.values.records import (
     SourceFile,
     SourceFlag,
 )
-from recollect.values.stored import Source, Taken, VectorModel
+from recollect.values.stored import Source, TakeResult, VectorModel
 
 _PACK_BYTES = 8 << 20  # of lines before they become rows
 _PARTIAL = LineFlag.PENDING | LineFlag.CONTINUES
-_FACT_NAMES = ("project", "cwd", "branch", "slug", "model", "version", "parent", "root")
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class Hdf5Writer(Hdf5View):
         self._packed: dict[bytes, int] = {}  # rows of the pack's lines by key, the first of equal ones
         self._repeats: dict[bytes, list[int]] = {}  # and the others
         self._usage_keys = KeyIndex(self, "usage", "key")
-        self._usage: dict[int, Counted] = {}
+        self._usage: dict[int, ChargedUsage] = {}
         self._by_key: dict[str, dict[int, int]] = {}
         self._source_rows: dict[int, _SourceRow] = {}
         self._superseded: dict[int, _SourceRow] = {}  # by row, as some are in no table yet
@@ -144,7 +144,7 @@ class Hdf5Writer(Hdf5View):
         *,
         parser: int,
         restart: bool = False,
-    ) -> Taken:
+    ) -> TakeResult:
         session = self._session(host, facts)
         older = self._find_source(host, file.path) if restart else None
         source = self._source(file, host, session, restart)
@@ -175,7 +175,7 @@ class Hdf5Writer(Hdf5View):
         if self._pack.byte_count >= _PACK_BYTES or replacing:
             self._seal()
             self._replace_lines(replacing, session)
-        return Taken([row >= 0 for row in known], self._entry_rows - entries_before)
+        return TakeResult([row >= 0 for row in known], self._entry_rows - entries_before)
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         held = self._find_source(host, path)
@@ -491,7 +491,7 @@ class Hdf5Writer(Hdf5View):
 
     # -- usage -----------------------------------------------------------------------------
 
-    def _add_usage(self, key: int, counted: Counted) -> None:
+    def _add_usage(self, key: int, counted: ChargedUsage) -> None:
         self._usage[key] = counted.against(self._usage.get(key))
 
     def _flush_usage(self) -> None:
@@ -625,7 +625,7 @@ class Hdf5Writer(Hdf5View):
         cells = []
         for session in rows:
             facts = session.facts
-            cell = {name: self._name_row(getattr(facts, name)) for name in _FACT_NAMES}
+            cell = {name: self._name_row(getattr(facts, name)) for name in FACT_NAMES}
             cell |= {
                 "key": session_key(facts.agent, session.host, facts.id),
                 "prefix": int.from_bytes(as_bytes(facts.id)[:8].ljust(8, b"\0"), "big"),
@@ -740,20 +740,6 @@ class Hdf5Writer(Hdf5View):
     def _put_text(self, text: str) -> tuple[int, int]:
         data = as_bytes(text)
         return (self.text_stream.append(data), len(data)) if data else (0, 0)
-
-
-def merge_facts(held: SessionFacts, new: SessionFacts) -> bool:
-    """Let newer facts replace older ones, never by an empty one; True when the title changed."""
-    for name in _FACT_NAMES:
-        if getattr(new, name):
-            setattr(held, name, getattr(new, name))
-    if new.relation:
-        held.relation = new.relation
-    held.saw(new.started_ms)
-    held.saw(new.ended_ms)
-    before = held.title
-    held.titled(new.title, new.title_rank)
-    return held.title != before
 
 
 def _shared_between(keys: Array, owner: Array) -> bool:

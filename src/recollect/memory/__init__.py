@@ -20,21 +20,13 @@ from typing import TYPE_CHECKING
 from recollect.config import Config, load_config
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
-from recollect.values.errors import (
-    NotFound,
-    RecollectError,
-    SettingsRefused,
-    SourceError,
-    StoreBusy,
-    StoreWriteFailed,
-    UsageError,
-)
+from recollect.values.errors import NotFound, StoreBusy, StoreWriteFailed, UsageError
 from recollect.values.records import Role
 from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, source_bytes
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
     from recollect.search.indexes import Indexes
     from recollect.store.contract import Store, View
@@ -46,7 +38,6 @@ if TYPE_CHECKING:
     from recollect.values.recalled import Catalog, Reading, Recall
     from recollect.values.records import Segment
     from recollect.values.reports import (
-        Batch,
         CompactReport,
         Estimate,
         Progress,
@@ -54,10 +45,8 @@ if TYPE_CHECKING:
         ReparseReport,
         Report,
         Standing,
-        Stop,
     )
-    from recollect.values.saved import Curated, Opened
-    from recollect.values.settings import Commands, FileChange, Settings
+    from recollect.values.saved import OpenedPiece, SavedThread
     from recollect.values.stored import Finding, Footprint, VectorModel
     from recollect.values.usage import UsageLine, UsageReport
 
@@ -142,6 +131,8 @@ class Memory:
 
         Costs a look at each file. What cannot be taken now is taken the next time.
         """
+        from recollect.memory.machine import capture_followed
+
         return capture_followed(self.config)
 
     def checkpoint(self, *, timeout: float = 60.0) -> Report:
@@ -436,7 +427,7 @@ class Memory:
 
     # -- saved threads ---------------------------------------------------------------------
 
-    def save_thread(self, assembly: Assembly, name: str) -> Curated:
+    def save_thread(self, assembly: Assembly, name: str) -> SavedThread:
         """Keep an assembly in the store, under a name."""
         from recollect.recall.saved import save
 
@@ -445,28 +436,30 @@ class Memory:
             writer.commit()
         return made
 
-    def saved_threads(self) -> list[Curated]:
+    def saved_threads(self) -> list[SavedThread]:
         """Every assembly that was kept, the last one edited first."""
         from recollect.recall.saved import saved
 
         with self.view() as view:
             return saved(view)
 
-    def saved_thread(self, name: str) -> Curated:
+    def saved_thread(self, name: str) -> SavedThread:
         """The saved thread of this name, or whose id starts so."""
         from recollect.recall.saved import find
 
         with self.view() as view:
             return find(view, name)
 
-    def saved_pieces(self, name: str) -> list[Opened]:
+    def saved_pieces(self, name: str) -> list[OpenedPiece]:
         """The pieces of a saved thread, in order, with what the store has of each."""
         from recollect.recall.saved import find, opened
 
         with self.view() as view:
             return opened(view, find(view, name))
 
-    def edit_thread(self, name: str, op: str, *, piece: int = 0, to: int = 0, new_name: str = "") -> Curated:
+    def edit_thread(
+        self, name: str, op: str, *, piece: int = 0, to: int = 0, new_name: str = ""
+    ) -> SavedThread:
         """Drop, pin, unpin, move, rename or delete; returns the thread as it then is.
 
         A deleted one is returned as it was.
@@ -650,136 +643,6 @@ class Memory:
             writer.commit()
 
 
-# -- what needs no store -------------------------------------------------------------------
-
-
-def log_folders(names: Sequence[str] = ()) -> list[Path]:
-    """Where agents keep their logs on this machine, there or not: all of them, or those of these names."""
-    from recollect.agents.registry import agents
-
-    wanted = [agent for agent in agents() if not names or agent.name in names]
-    roots = [Path(root) for agent in wanted for root in agent.roots(Path.home(), os.environ)]
-    return list(dict.fromkeys(roots))
-
-
-def are_logs(path: Path) -> bool:
-    """Whether a file is an agent's log, or a folder holds some."""
-    from recollect.intake.discover import discover
-
-    try:
-        return bool(discover([path]).found)
-    except SourceError:  # gone again
-        return False
-
-
-def follow_logs(
-    folders: Sequence[Path], *, stop: Stop, poll: bool = False, poll_seconds: float = 5.0
-) -> Iterator[Batch]:
-    """What changes below the folders, batch by batch, until told to stop."""
-    from recollect.intake.watch import follow
-
-    return follow(folders, stop=stop, poll=poll, poll_seconds=poll_seconds)
-
-
-@contextlib.contextmanager
-def only_watcher(config: Config) -> Iterator[bool]:
-    """Whether this process is the only one that watches for a store, to the end of the block."""
-    from recollect.intake.watch import alone
-
-    with contextlib.ExitStack() as held:
-        try:
-            only = held.enter_context(alone(config.state / "watch"))
-        except OSError as error:
-            raise UsageError(
-                f"{config.state}: cannot hold a lock: {error.strerror}",
-                hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
-            ) from error
-        yield only
-
-
-def agent_settings(
-    commands: Callable[[str], Commands], *, home: Path, environ: Mapping[str, str], folder: Path
-) -> list[Settings]:
-    """The settings of every agent that has some, here or not; `commands` are what they are to run."""
-    from recollect.agents.registry import agents
-
-    made = (
-        agent.settings(commands(agent.name), home=home, environ=environ, folder=folder) for agent in agents()
-    )
-    return [settings for settings in made if settings is not None]
-
-
-def carry_out(plan: Callable[[], Sequence[FileChange]]) -> list[tuple[FileChange, Path | None]]:
-    """Make all changes of a plan; gives each with where its original is kept."""
-    from recollect.agents.editing.change import carry_out
-
-    return carry_out(plan)
-
-
-def file_change(path: Path, wanted: bytes | None, is_ours: Callable[[bytes], bool]) -> FileChange | None:
-    """What puts a file of our own in place, or takes it away; None where it is so already.
-
-    One that is not ours is not touched.
-    """
-    from recollect.agents.editing.change import Change, read_settings
-
-    before = read_settings(path)
-    if before is not None and not is_ours(before):
-        raise SettingsRefused(path, "it is not ours", hint="move it away, then run the same command again")
-    return None if before == wanted else Change(path, before, wanted, undo=True)
-
-
-def agent_variables() -> tuple[str, ...]:
-    """The variables of the environment that say where agents keep their files."""
-    from recollect.agents.registry import agents
-
-    return tuple(name for agent in agents() for name in agent.moved_by)
-
-
-def plugin_folder() -> str | None:
-    """The folder of the plugin that an agent takes by a command of its own, where one has some."""
-    from recollect.agents.registry import agents
-
-    return next((agent.plugin for agent in agents() if agent.plugin), None)
-
-
-def check_target(path: Path, *, force: bool = False) -> None:
-    """Say what stands against writing a file there, before any work is done."""
-    from recollect.export.files import refuse
-
-    refuse(path, force=force)
-
-
-def write_target(path: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
-    """Write a file that appears whole or not at all, for its owner alone; returns how many bytes."""
-    from recollect.export.files import write_file
-
-    return write_file(path, pieces, force=force)
-
-
-def spooled(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Take all pieces at once, and hand them on at whatever pace they are wanted."""
-    from recollect.export.files import spooled
-
-    return spooled(pieces)
-
-
-def embedder_names() -> list[str]:
-    """Every embedder there is on this machine, but for folders."""
-    from recollect.search.embed import names
-
-    return names()
-
-
-def build_minilm(config: Config, source: Path) -> Path:
-    """Make MiniLM out of a package or folder with its weights; returns where it is."""
-    from recollect.search.embed import minilm
-
-    target = config.models / "minilm"
-    minilm.build(source, target)
-    return target
-
-
 def _now_ms() -> int:
     import time
 
@@ -796,23 +659,6 @@ def _named_project(view: View, part: str) -> str:
     if not fitting:
         raise NotFound(f"no project's name has {part!r} in it", hint="`recollect sessions` lists projects")
     raise NotFound(f"several projects have {part!r} in their name", hint=", ".join(fitting[:5]))
-
-
-def capture_followed(config: Config) -> int:
-    """What `Memory.capture` does, also where there is no store yet. Hooks know stores in files alone."""
-    from recollect.light.capture import SESSIONS, Capture
-
-    state = str(config.state)
-    if config.path is None or not os.path.isdir(os.path.join(state, SESSIONS)):
-        return 0
-    home = str(Path.home())
-    capture = Capture(str(config.path.absolute()), state, config.host, home, os.environ)
-    try:
-        with contextlib.suppress(RecollectError, OSError):
-            capture.rest()
-    finally:
-        capture.close()
-    return capture.bytes
 
 
 @contextlib.contextmanager
