@@ -78,6 +78,8 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "capture": lambda memory, _: memory.capture() == 0,
     "catalog": lambda memory, _: memory.catalog(project(memory)).sections,
     "check": lambda memory, _: memory.check() == [],
+    "kept_aside": lambda memory, _: memory.kept_aside() == [],
+    "acknowledge": lambda memory, _: memory.acknowledge() == [],
     "checkpoint": lambda memory, _: appended(memory).checkpoint(),
     "close": lambda memory, _: memory.close() is None,
     "compact": lambda memory, _: memory.compact().bytes_after > 0 and sessions(memory),

@@ -230,7 +230,7 @@ class Story:
             seen = state_of(store)
             final = self.final | {"derived": seen["derived"]}  # an ingest neither makes nor loses any
             assert seen == final, difference(seen, [final])
-            assert store.pending() == []
+            assert list(store.pending()) == []
         left = sorted(
             p.name for p in path.parent.iterdir() if p.name != STORE and not p.name.endswith(TEMPORARY)
         )

@@ -14,8 +14,10 @@ from tests.support.memories import scratch
 
 from recollect.light import journal as journal_module
 from recollect.light import locks
+from recollect.light.aside import acknowledge, kept_aside
 from recollect.light.disk import Disk
-from recollect.light.journal import Journal, damage, frame_of, journal_path, read_frames
+from recollect.light.journal import Journal, frame_of, gaps, journal_path, read_frames
+from recollect.light.journal_frames import AHEAD_BYTES
 from recollect.values.errors import StoreBusy, StoreWriteFailed, UsageError
 
 # Payloads that look like the journal's own marks, lengths and zeros are the ones to fear.
@@ -61,7 +63,7 @@ def test_what_is_appended_is_read_in_order_with_rising_numbers(payloads: list[by
         numbers = append_all(folder / "m.h5", payloads)
         assert numbers == list(range(1, len(payloads) + 1))
         assert list(read_frames(folder / "m.h5-wal")) == list(zip(numbers, payloads, strict=True))
-        assert damage(folder / "m.h5-wal") == 0
+        assert gaps(folder / "m.h5-wal") == []
 
 
 @QUICK
@@ -110,7 +112,9 @@ def test_appends_behind_a_torn_frame_are_all_read(
         numbers += append_all(store, after)
         assert content(store) == before + after
         assert numbers == sorted(set(numbers))
-        assert damage(journal_path(store)) == len(frame.rstrip(b"\0"))
+        (gap,) = gaps(journal_path(store))
+        assert gap.stop - gap.start == len(frame.rstrip(b"\0"))
+        assert not gap.damaged, "nobody was told that it is safe"
 
 
 @QUICK
@@ -126,7 +130,64 @@ def test_one_rotten_byte_costs_at_most_the_frame_it_is_in(
         start = sum(len(frame_of(1, payload)) for payload in before)
         data[start + int(place * (len(frame_of(1, payloads[len(before)])) - 1))] ^= flip
         journal_path(store).write_bytes(data)
+        found, lost = content(store), gaps(journal_path(store))
+        assert found in (before + after, payloads)
+        assert [gap.damaged for gap in lost] == [True] * (found != payloads)
+        with Journal(store, Unsynced()) as journal:
+            assert [payload for _, payload in journal.frames(0)] == found
+            assert journal.clear(len(payloads))
+        kept = [Path(each).read_bytes() for each in kept_aside(store)]
+        assert kept == [bytes(data[gap.start : gap.stop]) for gap in lost]
+        acknowledge(store, Unsynced())
+        assert kept_aside(store) == []
+        assert len(list(folder.glob("*.acknowledged"))) == len(lost), "nothing is deleted"
+
+
+@QUICK
+@given(before=PAYLOADS, after=PAYLOADS)
+def test_a_frame_that_reads_as_zeros_is_missed_by_its_number(before: list[bytes], after: list[bytes]) -> None:
+    with scratch() as folder:
+        store = folder / "m.h5"
+        append_all(store, [*before, b"the one that is gone", *after])
+        data = bytearray(journal_path(store).read_bytes())
+        start = sum(len(frame_of(1, payload)) for payload in before)
+        size = len(frame_of(1, b"the one that is gone"))
+        data[start : start + size] = bytes(size)
+        journal_path(store).write_bytes(data)
         assert content(store) == before + after
+        assert [gap.damaged for gap in gaps(journal_path(store))] == [True]
+        assert [gap.damaged for gap in gaps(journal_path(store), len(before) + 1)] == [False], "it was folded"
+
+
+def test_what_only_looks_keeps_nothing_aside(tmp_path: Path) -> None:
+    append_all(tmp_path / "m.h5", [b"one", b"two"])
+    data = bytearray(journal_path(tmp_path / "m.h5").read_bytes())
+    data[26] ^= 1
+    journal_path(tmp_path / "m.h5").write_bytes(data)
+    with Journal(tmp_path / "m.h5") as journal:
+        assert [payload for _, payload in journal.frames(0, patient=False)] == [b"two"]
+    assert kept_aside(tmp_path / "m.h5") == []
+
+
+def test_a_frame_inside_of_a_damaged_one_is_somebodys_text(tmp_path: Path) -> None:
+    append_all(tmp_path / "m.h5", [b"before" + frame_of(7, b"planted") + b"behind", b"two"])
+    data = bytearray(journal_path(tmp_path / "m.h5").read_bytes())
+    data[26] ^= 1
+    journal_path(tmp_path / "m.h5").write_bytes(data)
+    assert content(tmp_path / "m.h5") == [b"two"]
+
+
+@QUICK
+@given(sizes=st.lists(st.integers(1, 3 * AHEAD_BYTES), min_size=1, max_size=5), rotten=st.booleans())
+def test_frames_across_the_pieces_a_journal_is_read_in(sizes: list[int], rotten: bool) -> None:
+    payloads = [bytes([65 + n]) * size for n, size in enumerate(sizes)]
+    with scratch() as folder:
+        append_all(folder / "m.h5", payloads)
+        if rotten:
+            data = bytearray(journal_path(folder / "m.h5").read_bytes())
+            data[30] ^= 1
+            journal_path(folder / "m.h5").write_bytes(data)
+        assert content(folder / "m.h5") == payloads[rotten and sizes[0] > 6 :] or sizes[0] <= 6
 
 
 def test_several_writers_in_turn_number_without_gaps(tmp_path: Path) -> None:

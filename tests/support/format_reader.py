@@ -62,20 +62,17 @@ class Redo(NamedTuple):
             data = path.with_name(path.name + "-redo").read_bytes()
         except FileNotFoundError:
             return None
-        if len(data) < 52 or data[:8] != b"RCLREDO1":
-            return None
+        assert len(data) >= 52, "damaged"
+        assert data[:8] == b"RCLREDO1", "damaged"
         store_id, base, generation, size, count = struct.unpack_from("<16sQQQI", data, 8)
         index_end = 52 + count * 12
-        if len(data) != index_end + 4 + count * PAGE:
-            return None
-        if struct.unpack_from("<I", data, index_end)[0] != zlib.crc32(data[:index_end]):
-            return None
+        assert len(data) == index_end + 4 + count * PAGE, "damaged"
+        assert struct.unpack_from("<I", data, index_end)[0] == zlib.crc32(data[:index_end]), "damaged"
         pages = {}
         for n in range(count):
             number, crc = struct.unpack_from("<QI", data, 52 + n * 12)
             page = data[index_end + 4 + n * PAGE :][:PAGE]
-            if zlib.crc32(page) != crc:
-                return None
+            assert zlib.crc32(page) == crc, "damaged"
             pages[number] = page
         return cls(store_id, base, generation, size, pages)
 

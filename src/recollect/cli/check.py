@@ -19,11 +19,16 @@ def add_words(commands: Any) -> None:
         "check",
         "verify every byte of the store",
         "Reads everything and compares it with its checksums. Exit code 1 means damage was found. "
-        "--repair keeps every good record in a new file and moves the damaged one aside; nothing is deleted.",
-        ("recollect check", "recollect check --repair"),
+        "--repair keeps every good record in a new file and moves the damaged one aside; nothing is deleted. "
+        "Damaged pieces of a journal are kept in files beside the store, and told of by check and status "
+        "until --acknowledge says that you know of them.",
+        ("recollect check", "recollect check --repair", "recollect check --acknowledge"),
     )
     command.add_argument(
         "--repair", action="store_true", help="save what is good, move the damaged file aside"
+    )
+    command.add_argument(
+        "--acknowledge", action="store_true", help="tell no more of damaged pieces that are kept aside"
     )
 
 
@@ -32,7 +37,22 @@ _NAMED_MAX = 8  # losses spelled out
 
 def check(args: argparse.Namespace, screen: Screen) -> int:
     """Exit code 1 when there is damage; after a repair, when something was lost."""
+    if args.acknowledge:
+        return _acknowledge(args, screen)
     return _repair(args, screen) if args.repair else _check(args, screen)
+
+
+def _acknowledge(args: argparse.Namespace, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        files, path = memory.acknowledge(), memory.name
+    if screen.json:
+        screen.object("acknowledged", {"store": path, "files": files})
+        return 0
+    for each in files:
+        screen.line(f"kept, and told of no more: {one_line(each)}")
+    if not files:
+        screen.line("nothing is kept aside")
+    return 0
 
 
 def _check(args: argparse.Namespace, screen: Screen) -> int:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from recollect.cli.screen import Screen, Styled
-from recollect.values.text import age, many, moment, size
+from recollect.values.text import age, many, moment, one_line, size
 
 
 def print_store(store: dict[str, Any], screen: Screen, *more: tuple[str, str]) -> None:
@@ -25,3 +25,7 @@ def print_store(store: dict[str, Any], screen: Screen, *more: tuple[str, str]) -
             *more,
         )
     )
+    for each in store["kept_aside"]:
+        screen.line(Styled("damaged", "bold red"), f": bytes that cannot be read are in {one_line(each)}")
+    if store["kept_aside"]:
+        screen.note("recollect ingest takes lost lines in again; check --acknowledge ends this line")

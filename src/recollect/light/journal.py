@@ -13,12 +13,22 @@ find their way from frame to frame by the mark each one begins with.
 from __future__ import annotations
 
 import os
-import struct
-import zlib
 
 from recollect.light import locks
+from recollect.light.aside import keep_aside
 from recollect.light.disk import Disk, read_bytes_at
-from recollect.light.store_header import read_header, read_redo
+from recollect.light.journal_frames import (
+    AROUND_BYTES,
+    PAYLOAD_BYTES_MAX,
+    Frame,
+    Gap,
+    content_end,
+    frame_of,
+    last_sequence,
+    scan,
+)
+from recollect.light.second_name import refuse_second_name
+from recollect.light.store_header import read_state
 from recollect.values.errors import StoreBusy, StoreError, StoreWriteFailed, UsageError
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
@@ -28,28 +38,25 @@ if TYPE_CHECKING:
 
     from recollect.values.errors import Name
 
-PAYLOAD_BYTES_MAX = 64 << 20
-
-_MARK = b"\xf5RCLFRM\xfa"
-_FRAME = struct.Struct("<8sIIQ")  # mark, payload length, crc32 of sequence and payload, sequence
-_TAIL = struct.Struct("<I4s")  # payload length again, to find the last frame from the end; ends in no zero
-_TAIL_MARK = b"\xfaEND"
 _GROW_BYTES = 256 << 10
 LOCK_SECONDS = 10.0
 GLANCE_SECONDS = 0.02
-_SUFFIX = "-wal"
+JOURNAL_SUFFIX = "-wal"
 
 
 def journal_path(store: Path) -> Path:
-    return store.with_name(store.name + _SUFFIX)
+    """The journal of a store, beside the file itself, whatever links lead there."""
+    from pathlib import Path
+
+    return Path(os.path.realpath(store) + JOURNAL_SUFFIX)
 
 
 class Journal:
     """Appends to one store's journal. Cheap to make; keeps its file open between appends."""
 
     def __init__(self, store: Name, disk: Disk | None = None, *, lock_seconds: float = LOCK_SECONDS) -> None:
-        self._store = os.path.abspath(store)
-        self.path = self._store + _SUFFIX
+        self._store = os.path.realpath(store)
+        self.path = self._store + JOURNAL_SUFFIX
         self._disk = disk or Disk()
         self._lock_seconds = lock_seconds
         self._fd = -1
@@ -82,7 +89,7 @@ class Journal:
             raise StoreWriteFailed(self.path, error) from error
 
     def _append(self, payload: bytes) -> int:
-        length = _FRAME.size + len(payload) + _TAIL.size
+        length = len(payload) + AROUND_BYTES
         if not self._is_free(length):
             self._find_end(length)
         frame = frame_of(self._sequence + 1, payload)
@@ -115,6 +122,7 @@ class Journal:
         # Numbers go on rising after a checkpoint removed the journal, or folded a frame that a
         # power cut then took from it.
         self._sequence = max(last_sequence(self._fd, self._end), folded_through(self._store))
+        refuse_second_name(self._store)
         if self._end + length > os.fstat(self._fd).st_size:
             self._disk.write(self._fd, bytes(length + _GROW_BYTES), self._end)
         if not self._end:
@@ -136,17 +144,18 @@ class Journal:
                 return
             self.close()
 
-    def frames(self, after: int, *, patient: bool = True) -> list[tuple[int, bytes]]:
-        """Every whole frame newer than `after`.
+    def frames(self, after: int, *, patient: bool = True) -> Iterator[tuple[int, bytes]]:
+        """Every whole frame newer than `after`, read as they are asked for.
 
-        Read while no append is under way: a frame whose sync is still to fail may be taken
-        back, and its number given to another. Who only looks need not be `patient`: frames
-        that were there before it came are whole in any case.
+        Up to where it ends while no append is under way: a frame whose sync is still to fail may be taken
+        back, and its number given to another. Who only looks need not be `patient`: frames that were there
+        before it came are whole in any case. Who is will fold them and clear the journal, so what is
+        damaged between them is kept aside.
         """
         try:
             fd = self._disk.open(self.path)
         except FileNotFoundError:
-            return []
+            return
         except OSError as error:
             raise StoreError(
                 f"{self.path}: cannot be opened: {error.strerror or error}", hint="check its permissions"
@@ -155,10 +164,25 @@ class Journal:
             wait = self._lock_seconds if patient else GLANCE_SECONDS
             if not locks.acquire(fd, locks.APPEND, shared=True, timeout=wait) and patient:
                 raise StoreBusy(self.path, self._lock_seconds)
-            data = read_bytes_at(fd, os.fstat(fd).st_size, 0)
+            end = content_end(fd)
+            locks.release(fd, locks.APPEND)
+            for piece in scan(fd, end, after):
+                if isinstance(piece, Gap):
+                    if patient and piece.damaged:
+                        self._keep_aside(fd, piece)
+                elif piece.sequence > after:
+                    yield piece.sequence, piece.payload
         finally:
             os.close(fd)
-        return [(sequence, payload) for sequence, payload, _ in _scan(data, 0) if sequence > after]
+
+    def _keep_aside(self, fd: int, gap: Gap) -> None:
+        """Save damaged bytes: the journal they are in is about to go."""
+        try:
+            for start in range(gap.start, gap.stop, PAYLOAD_BYTES_MAX):
+                data = read_bytes_at(fd, min(PAYLOAD_BYTES_MAX, gap.stop - start), start)
+                keep_aside(self.path, data, self._disk)
+        except OSError as error:
+            raise StoreWriteFailed(self.path, error) from error
 
     def clear(self, through: int) -> bool:
         """Remove the journal if nothing in it is newer than `through`; False when something is."""
@@ -188,85 +212,26 @@ def folded_through(store: Name) -> int:
     """The number up to which a store holds its journal's frames, 0 where there is no store."""
     try:
         with Disk().opened(store) as fd:
-            return read_header(fd, store, read_redo(store)).folded
+            return read_state(fd, store)[0].folded
     except FileNotFoundError:
         return 0
-
-
-def frame_of(sequence: int, payload: bytes) -> bytes:
-    numbered = sequence.to_bytes(8, "little") + payload
-    head = _FRAME.pack(_MARK, len(payload), zlib.crc32(numbered), sequence)
-    return b"".join((head, payload, _TAIL.pack(len(payload), _TAIL_MARK)))
 
 
 def read_frames(path: Path, after: int = 0) -> Iterator[tuple[int, bytes]]:
-    """Yield (sequence, payload) of every whole frame newer than `after`, in file order.
+    """The number and payload of every whole frame newer than `after`, in file order."""
+    for piece in _read(path, after):
+        if not isinstance(piece, Gap) and piece.sequence > after:
+            yield piece.sequence, piece.payload
 
-    What does not check is passed over up to the next frame that does; `damage` counts it.
-    """
+
+def gaps(path: Path, folded: int = 0) -> list[Gap]:
+    """What of a journal belongs to no whole frame."""
+    return [piece for piece in _read(path, folded) if isinstance(piece, Gap)]
+
+
+def _read(path: Path, folded: int) -> Iterator[Frame | Gap]:
     try:
-        data = path.read_bytes()
+        with Disk().opened(path) as fd:
+            yield from scan(fd, content_end(fd), folded)
     except FileNotFoundError:
         return
-    for sequence, payload, _ in _scan(data, 0):
-        if sequence > after:
-            yield sequence, payload
-
-
-def damage(path: Path) -> int:
-    """How many bytes of a journal belong to no whole frame."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return 0
-    whole = sum(_FRAME.size + len(payload) + _TAIL.size for _, payload, _ in _scan(data, 0))
-    return len(data.rstrip(b"\0")) - whole
-
-
-def content_end(fd: int) -> int:
-    """Where the zeros begin that the file was grown by."""
-    end = os.fstat(fd).st_size
-    while end > 0:
-        start = max(end - _GROW_BYTES, 0)
-        content = read_bytes_at(fd, end - start, start).rstrip(b"\0")
-        if content:
-            return start + len(content)
-        end = start
-    return 0
-
-
-def last_sequence(fd: int, end: int) -> int:
-    """The newest whole frame's number, 0 in an empty file: one small read when the end is whole."""
-    tail = read_bytes_at(fd, _TAIL.size, end - _TAIL.size) if end >= _FRAME.size + _TAIL.size else b""
-    if tail:
-        start = end - _TAIL.size - int(_TAIL.unpack(tail)[0]) - _FRAME.size
-        if start >= 0:
-            frame = _frame_at(read_bytes_at(fd, end - start, start), 0)
-            if frame is not None and frame[2] == end - start:
-                return frame[0]
-    return max((sequence for sequence, _, _ in _scan(read_bytes_at(fd, end, 0), 0)), default=0)
-
-
-def _scan(data: bytes, at: int) -> Iterator[tuple[int, bytes, int]]:
-    while (at := data.find(_MARK, at)) >= 0:
-        frame = _frame_at(data, at)
-        if frame is None:
-            at += 1
-        else:
-            yield frame
-            at = frame[2]
-
-
-def _frame_at(data: bytes, at: int) -> tuple[int, bytes, int] | None:
-    """(sequence, payload, end) of the frame that starts at `at`, if it is whole."""
-    if len(data) - at < _FRAME.size or not data.startswith(_MARK, at):
-        return None
-    _, length, crc, sequence = _FRAME.unpack_from(data, at)
-    end = at + _FRAME.size + length + _TAIL.size
-    payload = data[at + _FRAME.size : end - _TAIL.size]
-    if not 0 < length <= PAYLOAD_BYTES_MAX or end > len(data):
-        return None
-    if zlib.crc32(sequence.to_bytes(8, "little") + payload) != crc:
-        return None
-    whole = data[end - _TAIL.size : end] == _TAIL.pack(length, _TAIL_MARK)
-    return (sequence, payload, end) if whole else None

@@ -100,19 +100,24 @@ def is_whole(half: bytes) -> bool:
     return bool(_CRC.unpack_from(half, _HEADER.size)[0] == zlib.crc32(half[: _HEADER.size]))
 
 
+def _has_whole_half(page: bytes) -> bool:
+    return is_whole(page[: PAGE_BYTES // 2]) or is_whole(page[PAGE_BYTES // 2 :])
+
+
 class Redo:
     """Pages that overwrite older ones and turn generation `base` of the file into `generation`.
 
-    Several commits are in one when readers kept the file busy between them.
+    Several commits are in one when readers kept the file busy between them. `bad`: how many pages fail
+    their checksum; they are not among `pages`, apart from a header of which one half still checks.
     """
 
-    __slots__ = ("base", "generation", "pages", "size", "store_id")
+    __slots__ = ("bad", "base", "generation", "pages", "size", "store_id")
 
     def __init__(
-        self, store_id: bytes, base: int, generation: int, size: int, pages: dict[int, bytes]
+        self, store_id: bytes, base: int, generation: int, size: int, pages: dict[int, bytes], bad: int = 0
     ) -> None:
         self.store_id, self.base, self.generation = store_id, base, generation
-        self.size, self.pages = size, pages
+        self.size, self.pages, self.bad = size, pages, bad
 
     def applies_to(self, header: Header | None) -> bool:
         """Whether the file with this header may still lack some of these pages.
@@ -131,49 +136,67 @@ class Redo:
         ) + b"".join(_REDO_PAGE.pack(n, zlib.crc32(page)) for n, page in self.pages.items())
         return b"".join((head, _CRC.pack(zlib.crc32(head)), *self.pages.values()))
 
+    @classmethod
+    def unpack(cls, data: bytes) -> tuple[Redo, bool]:
+        """What a redo file holds of good pages, and whether what it says of itself passes its checksum.
+
+        How many pages there are is told by its length, which no flipped bit changes.
+        """
+        count = max(len(data) - _REDO_HEADER.size - _CRC.size, 0) // (_REDO_PAGE.size + PAGE_BYTES)
+        pages_at = _REDO_HEADER.size + count * _REDO_PAGE.size + _CRC.size
+        head = data[: pages_at - _CRC.size].ljust(_REDO_HEADER.size, b"\0")
+        magic, store_id, base, generation, size, counted = _REDO_HEADER.unpack_from(head)
+        crc = data[pages_at - _CRC.size : pages_at]
+        whole = magic == _REDO_MAGIC and counted == count and crc == _CRC.pack(zlib.crc32(head))
+        whole = whole and len(data) == pages_at + count * PAGE_BYTES
+        pages, bad = {}, 0
+        for n in range(count):
+            number, crc32 = _REDO_PAGE.unpack_from(data, _REDO_HEADER.size + n * _REDO_PAGE.size)
+            page = data[pages_at + n * PAGE_BYTES : pages_at + (n + 1) * PAGE_BYTES]
+            good = zlib.crc32(page) == crc32
+            bad += not good
+            if good or (number == 0 and _has_whole_half(page)):
+                pages[number] = page
+        return cls(store_id, base, generation, size, pages, bad), whole
+
 
 def redo_path(path: Path) -> Path:
     return path.with_name(path.name + REDO_SUFFIX)
 
 
-def read_redo(path: Name) -> Redo | None:
-    """The redo file beside a store if there is a complete one."""
+def redo_bytes(path: Name) -> bytes | None:
+    """The redo file beside a store, None where there is none."""
     name = os.fspath(path) + REDO_SUFFIX
     try:
         with open(name, "rb") as file:
-            data = file.read()
+            return file.read()
     except FileNotFoundError:
         return None
     except OSError as error:
         # Not the same as none: it may hold the only copy of an acknowledged commit.
         why = f"{name}: cannot be read: {error.strerror or error}"
         raise StoreError(why, hint="try again; nothing was changed") from error
-    index_at = _REDO_HEADER.size
-    if len(data) < index_at or not data.startswith(_REDO_MAGIC):
-        return None
-    _, store_id, base, generation, size, count = _REDO_HEADER.unpack_from(data)
-    pages_at = index_at + count * _REDO_PAGE.size + _CRC.size
-    if len(data) != pages_at + count * PAGE_BYTES:
-        return None
-    if _CRC.unpack_from(data, pages_at - _CRC.size)[0] != zlib.crc32(data[: pages_at - _CRC.size]):
-        return None
-    pages = {}
-    for n in range(count):
-        number, crc = _REDO_PAGE.unpack_from(data, index_at + n * _REDO_PAGE.size)
-        page = data[pages_at + n * PAGE_BYTES : pages_at + (n + 1) * PAGE_BYTES]
-        if zlib.crc32(page) != crc:
-            return None
-        pages[number] = page
-    return Redo(store_id, base, generation, size, pages)
 
 
-def read_header(fd: int, path: Name, redo: Redo | None) -> Header:
-    """The header in force, seen through a complete redo file where there is one."""
-    page = read_bytes_at(fd, PAGE_BYTES, 0)
-    if redo is None:
-        return Header.unpack(page, path)
+def read_state(fd: int, path: Name) -> tuple[Header, Redo | None]:
+    """The header in force, and the redo file it is seen through, where one is.
+
+    A redo file was synced before it got its name, so one that does not check is rot, and may hold the only
+    copy of an acknowledged commit: nothing goes on before a repair has looked at it.
+    """
+    data, page = redo_bytes(path), read_bytes_at(fd, PAGE_BYTES, 0)
+    if data is None:
+        return Header.unpack(page, path), None
+    redo, whole = Redo.unpack(data)
+    if not whole:
+        raise StoreCorrupt(path, f"the file {REDO_SUFFIX} beside it, with its newest commit, does not check")
     try:
         header: Header | None = Header.unpack(page, path)
     except StoreCorrupt:
         header = None
-    return Header.unpack(redo.pages.get(0, page) if redo.applies_to(header) else page, path)
+    if not redo.applies_to(header):
+        return Header.unpack(page, path), None
+    if redo.bad:
+        what = f"{redo.bad} of the pages in the file {REDO_SUFFIX} beside it, with its newest commit,"
+        raise StoreCorrupt(path, f"{what} do not check")
+    return Header.unpack(redo.pages.get(0, page), path), redo

@@ -12,6 +12,7 @@ journal, folded into a private copy of the state that is never written.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 from pathlib import Path
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
     from recollect.values.saved import OpenedPiece, SavedThread
     from recollect.values.stored import Finding, Footprint, VectorModel
     from recollect.values.usage import UsageLine, UsageReport
+
+VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
+_SPOOL_BYTES = 8 << 20
 
 # What only some verbs need is imported by them: an agent asks one question per process,
 # and everything above costs time before the answer.
@@ -114,12 +118,12 @@ class Memory:
         with _without_collector(), writing as writer:
             ingest = Ingest(writer, self.config.host, progress)
             ingest.report.skipped = found.skipped
-            folded = ingest.fold(self._store.pending())
+            folded = ingest.fold(self._store.pending(patient=not dry_run))
             sweep(ingest, writer, self.config.host, found.found)
             if folded or ingest.dirty:
                 writer.commit()
-        if folded and not dry_run:
-            self._store.clear_journal(folded)
+        if self._store.has_journal() and not dry_run:
+            self._clear_journal(folded)
         return ingest.report
 
     def append(self, segment: Segment) -> int:
@@ -144,16 +148,29 @@ class Memory:
             folded = ingest.fold(self._store.pending())
             if folded:
                 writer.commit()
-        self._store.clear_journal(folded or self.info().folded)
+        self._clear_journal(folded)
         return ingest.report
+
+    def _clear_journal(self, folded: int) -> None:
+        """Drop a journal of which all is in the store, also one that a killed process folded."""
+        if not folded:
+            with self._store.view() as view:
+                folded = view.info().folded
+        self._store.clear_journal(folded)
 
     # -- out -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def view(self) -> Iterator[View]:
-        """One consistent state, the journal's tail included."""
+        """One consistent state, the journal's tail included.
+
+        What is in the journal is held in memory for it: of a long one that cannot be folded, as another
+        process is writing or the disk refuses, the first `VIEW_BYTES_MAX`; the rest is told by `waiting`.
+        """
+        if self._store.journal_bytes() > VIEW_BYTES_MAX:
+            self._fold_if_free()
         pending = self._store.pending(patient=False)
-        if not pending:
+        if (first := next(pending, None)) is None:
             with self._store.view() as view:
                 yield view
             return
@@ -161,7 +178,8 @@ class Memory:
 
         with self._store.rehearsal() as writer:
             folded = writer.view().info().folded  # a checkpoint may have come between; what it took is there
-            Ingest(writer, self.config.host).fold((n, segment) for n, segment in pending if n > folded)
+            within = _within(itertools.chain([first], pending), VIEW_BYTES_MAX)
+            Ingest(writer, self.config.host).fold((n, segment) for n, segment in within if n > folded)
             yield writer.view()
 
     def info(self) -> StoreInfo:
@@ -174,7 +192,7 @@ class Memory:
 
     def waiting(self) -> int:
         """How many appends are not folded into the store yet."""
-        return len(self._store.pending(patient=False))
+        return sum(1 for _ in self._store.pending(patient=False))
 
     def sessions(self) -> list[Session]:
         """Every session, the most recently active last."""
@@ -586,6 +604,14 @@ class Memory:
         """Verify everything; an empty list means that all is well. Reads only."""
         return self._store.check()
 
+    def kept_aside(self) -> list[str]:
+        """Where damaged bytes of a journal or a commit are kept that nobody has acknowledged yet."""
+        return self._store.kept_aside()
+
+    def acknowledge(self) -> list[str]:
+        """Say that you know of what is kept aside: it stays, and is told no more. Returns where it is."""
+        return self._store.acknowledge()
+
     def repair(self) -> RepairReport:
         """Build a new store from every line that can still be read; the old one is kept beside it."""
         from recollect.intake.reparse import reparse
@@ -619,14 +645,14 @@ class Memory:
         at = location(target)
         if has_store(at):
             raise UsageError(f"{at}: exists already", hint="name a new file")
-        pending = self._store.pending()
-        copied = self._store.copy_to(str(at))
-        with contextlib.closing(open_store(at, create=not copied)) as copy:
-            if not copied:
-                self._derive_into(copy)
-            if pending:
+        # The journal first: a checkpoint in between takes it away, and what it held is then copied.
+        with _spooled(self._store.pending()) as pending:
+            copied = self._store.copy_to(str(at))
+            with contextlib.closing(open_store(at, create=not copied)) as copy:
+                if not copied:
+                    self._derive_into(copy)
                 self._fold_into(copy, pending)
-            return copy.footprint().bytes
+                return copy.footprint().bytes
 
     def _derive_into(self, target: Store) -> None:
         """Fill an empty store of whatever engine, line by line."""
@@ -635,12 +661,35 @@ class Memory:
         with self._store.view() as view, target.writer() as writer:
             reparse(view, writer)
 
-    def _fold_into(self, target: Store, pending: list[tuple[int, Segment]]) -> None:
+    def _fold_into(self, target: Store, pending: Iterable[tuple[int, Segment]]) -> None:
         from recollect.intake.ingest import Ingest
 
         with target.writer() as writer:
-            Ingest(writer, self.config.host).fold(pending)
-            writer.commit()
+            if Ingest(writer, self.config.host).fold(pending):
+                writer.commit()
+
+
+def _within(pending: Iterable[tuple[int, Segment]], bytes_max: int) -> Iterator[tuple[int, Segment]]:
+    """The first appends, up to so many bytes."""
+    for number, segment in pending:
+        yield number, segment
+        bytes_max -= len(segment.data)
+        if bytes_max <= 0:
+            return
+
+
+@contextlib.contextmanager
+def _spooled(pending: Iterable[tuple[int, Segment]]) -> Iterator[Iterator[tuple[int, Segment]]]:
+    """The same appends, read now and kept in a file of nobody's until they are asked for."""
+    import pickle
+    import tempfile
+
+    with tempfile.SpooledTemporaryFile(_SPOOL_BYTES) as spool:
+        count = 0
+        for count, each in enumerate(pending, 1):  # noqa: B007 - counts
+            pickle.dump(each, spool)
+        spool.seek(0)
+        yield (pickle.load(spool) for _ in range(count))
 
 
 def _now_ms() -> int:

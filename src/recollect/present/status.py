@@ -22,6 +22,7 @@ def store_object(memory: Memory) -> dict[str, Any]:
         "line_bytes": info.line_bytes,
         "sources": info.sources,
         "journal_pending": memory.waiting(),
+        "kept_aside": memory.kept_aside(),
     }
 
 

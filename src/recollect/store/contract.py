@@ -320,12 +320,27 @@ class Store(Protocol):
         """Whether anything was appended since the journal was last dropped; costs next to nothing."""
         ...
 
-    def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
-        """What was appended and is not folded yet; to fold it, be `patient` with appends under way."""
+    def journal_bytes(self) -> int:
+        """About how much there is in the journal; costs next to nothing."""
+        ...
+
+    def pending(self, *, patient: bool = True) -> Iterator[tuple[int, Segment]]:
+        """What was appended and is not folded yet, read as it is asked for.
+
+        To fold it, be `patient` with appends under way; what is damaged in the journal is then kept aside.
+        """
         ...
 
     def clear_journal(self, through: int) -> bool:
         """Drop the journal if it holds nothing newer than `through`."""
+        ...
+
+    def kept_aside(self) -> list[str]:
+        """Where damaged bytes are kept that nobody has acknowledged; costs next to nothing."""
+        ...
+
+    def acknowledge(self) -> list[str]:
+        """Note that a person knows of what is kept aside; returns where it stays."""
         ...
 
     # -- the store as a whole --------------------------------------------------------------

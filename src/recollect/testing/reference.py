@@ -601,8 +601,17 @@ class ReferenceStore:
     def has_journal(self) -> bool:
         return bool(self._held.journal)
 
-    def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
-        return [(n, segment) for n, segment in self._held.journal if n > self._held.state.folded]
+    def journal_bytes(self) -> int:
+        return sum(len(segment.data) for _, segment in self._held.journal)
+
+    def pending(self, *, patient: bool = True) -> Iterator[tuple[int, Segment]]:
+        return iter([(n, segment) for n, segment in self._held.journal if n > self._held.state.folded])
+
+    def kept_aside(self) -> list[str]:
+        return []  # there are no bytes here that could rot
+
+    def acknowledge(self) -> list[str]:
+        return []
 
     def clear_journal(self, through: int) -> bool:
         if any(n > through for n, _ in self._held.journal):

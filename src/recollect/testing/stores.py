@@ -522,7 +522,7 @@ class StoreContract(DerivedContract, ReplacingContract):
             writer.folded(second)
             writer.commit()
         assert store.clear_journal(second)
-        assert store.pending() == []
+        assert list(store.pending()) == []
         assert store.append(Segment(source(), HOST, 6, b"x")) > second
 
     def test_a_store_without_vectors_has_no_models(self, store: Store) -> None:

@@ -35,6 +35,7 @@ from recollect.store.hdf5.engine import Hdf5Store
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.layout import BLOCKS, STREAMS, TABLES
 from recollect.testing.derived import ROWS, listed, some_rows
+from recollect.values.errors import StoreCorrupt
 from recollect.values.records import (
     Cursor,
     Flag,
@@ -407,7 +408,7 @@ def test_commits_that_readers_keep_out_pile_up_in_the_redo_file(copy: Path) -> N
         assert reader.cell("sources", "offset", row.row) == 2000
 
 
-def test_an_incomplete_or_foreign_redo_file_has_no_effect(copy: Path) -> None:
+def test_a_foreign_redo_file_has_no_effect_and_an_incomplete_one_is_damage(copy: Path) -> None:
     header = Header.of(copy.read_bytes()[:4096])
     assert header is not None
     page = b"x" * 4096
@@ -418,8 +419,12 @@ def test_an_incomplete_or_foreign_redo_file_has_no_effect(copy: Path) -> None:
         head += struct.pack("<QI", header.size // 4096 - 1, zlib.crc32(page))
         return head + struct.pack("<I", zlib.crc32(head)) + page
 
+    beside.write_bytes(redo(header.store_id, header.generation - 1, header.generation)[:-1])
+    with pytest.raises(AssertionError, match="damaged"):
+        FormatReader(copy)
+    with pytest.raises(StoreCorrupt), opened(copy) as memory:
+        memory.info()
     for content in (
-        redo(header.store_id, header.generation - 1, header.generation)[:-1],
         redo(bytes(16), header.generation - 1, header.generation),
         redo(header.store_id, header.generation + 1, header.generation + 2),
         redo(header.store_id, header.generation - 2, header.generation - 1),

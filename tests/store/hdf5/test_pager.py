@@ -17,7 +17,7 @@ from tests.support.memories import scratch
 
 import recollect
 from recollect.light.disk import Disk
-from recollect.light.store_header import PAGE_BYTES, Header, read_redo, redo_path
+from recollect.light.store_header import PAGE_BYTES, Header, read_state, redo_path
 from recollect.store.hdf5 import pager as pager_module
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.store.hdf5.pager import Pager, recover
@@ -271,12 +271,15 @@ def test_every_cut_of_a_redo_file_is_no_redo_file(tmp_path: Path) -> None:
     pager.write(b"y" * 5000)
     pager.commit(pager.header, contextlib.nullcontext)
     whole = redo_path(path).read_bytes()
-    assert read_redo(path) is not None
+    assert read_state(fd, path)[1] is not None
     for cut in range(0, len(whole), 97):
-        redo_path(path).write_bytes(whole[:cut])
-        assert read_redo(path) is None
-        redo_path(path).write_bytes(whole[:cut] + bytes([whole[cut] ^ 1]) + whole[cut + 1 :])
-        assert read_redo(path) is None
+        for damaged in (whole[:cut], whole[:cut] + bytes([whole[cut] ^ 1]) + whole[cut + 1 :]):
+            redo_path(path).write_bytes(damaged)
+            with pytest.raises(StoreCorrupt, match=r"m\.h5"):
+                read_state(fd, path)
+            with pytest.raises(StoreCorrupt):
+                recover(disk, fd, path, contextlib.nullcontext)
+            assert redo_path(path).read_bytes() == damaged, "nothing is deleted on suspicion"
     os.close(fd)
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.light.journal import damage, journal_path
+from recollect.light.aside import kept_aside
+from recollect.light.journal import folded_through, gaps, journal_path
 from recollect.light.store_header import PAGE_BYTES, is_whole
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged
@@ -35,10 +36,11 @@ def check_path(path: Path) -> list[Finding]:
     """Everything that is wrong with the store at a path; reads only."""
     from recollect.store.hdf5.engine import Hdf5Store
 
-    findings = []
-    torn = damage(journal_path(path))
-    if torn:
-        findings.append(Finding("warning", f"the journal holds {torn} bytes of unfinished appends"))
+    findings = [
+        Finding("error", f"damaged bytes were found and kept in {each}; what they held is not in the store")
+        for each in kept_aside(path)
+    ]
+    findings += _journal(path)
     try:
         with open(path, "rb") as file:
             page = file.read(PAGE_BYTES)
@@ -52,6 +54,21 @@ def check_path(path: Path) -> list[Finding]:
     except RecollectError as error:
         findings.append(Finding("error", str(error)))
     return findings
+
+
+def _journal(path: Path) -> Iterator[Finding]:
+    try:
+        folded = folded_through(path)
+    except RecollectError:
+        folded = 0  # what is wrong with the store is said below
+    found = gaps(journal_path(path), folded)
+    damaged, torn = (
+        sum(gap.stop - gap.start for gap in found if gap.damaged is bad) for bad in (True, False)
+    )
+    if damaged:
+        yield Finding("error", f"{damaged} bytes of the journal are damaged; the rest of it is read")
+    if torn:
+        yield Finding("warning", f"the journal holds {torn} bytes of unfinished appends")
 
 
 def verify(store: Hdf5Store) -> None:

@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING
 import h5py
 
 from recollect.light import locks
+from recollect.light.aside import acknowledge, kept_aside
 from recollect.light.disk import Disk, same_file
-from recollect.light.journal import Journal, journal_path
+from recollect.light.journal import JOURNAL_SUFFIX, LOCK_SECONDS, Journal, journal_path, read_frames
 from recollect.light.processes import start_python
+from recollect.light.second_name import refuse_second_name
 from recollect.light.store_header import PAGE_BYTES, Header
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
@@ -66,7 +68,8 @@ class Hdf5Store:
     """A store in one file. Cheap to make: nothing is opened before it is asked for."""
 
     def __init__(self, path: Path, *, disk: Disk | None = None) -> None:
-        self.path = path
+        # Side files stand beside the file itself: through a link there would be others.
+        self.path = path = Path(os.path.realpath(path))
         self.disk = disk or Disk()
         self._journal = Journal(path, self.disk)
         self._journal_use = threading.Lock()  # its descriptor is one, and carries one lock
@@ -76,12 +79,13 @@ class Hdf5Store:
     def open(cls, path: Path, *, create: bool = False, disk: Disk | None = None) -> Hdf5Store:
         """The store at `path`; with `create`, a new one if nothing is there."""
         store = cls(path, disk=disk)
-        if not path.exists():
+        if not store.path.exists():
             if not create:
-                raise StoreMissing(path)
-            create_file(path, store.disk)
-        elif path.is_dir():
-            raise NotAStore(path, "it is a folder")
+                raise StoreMissing(store.path)
+            create_file(store.path, store.disk)
+        elif store.path.is_dir():
+            raise NotAStore(store.path, "it is a folder")
+        store._adopt_journal(Path(os.path.abspath(path)))
         return store
 
     def __enter__(self) -> Hdf5Store:
@@ -175,7 +179,7 @@ class Hdf5Store:
                     writer.close()
 
     @contextlib.contextmanager
-    def writer_lock(self, timeout: float) -> Iterator[int]:
+    def writer_lock(self, timeout: float, *, recovering: bool = True) -> Iterator[int]:
         """The writer's lock on the file the path means now, with leftovers of a dead writer cleared."""
         while True:
             try:
@@ -189,10 +193,12 @@ class Hdf5Store:
                     raise StoreBusy(self.path, timeout)
                 if not same_file(fd, self.path):
                     continue
+                refuse_second_name(self.path)
                 try:
                     for left in _leftovers(self.path):
                         self.disk.unlink(left)  # of a rewrite that was killed
-                    recover(self.disk, fd, self.path, functools.partial(self.without_readers, fd))
+                    if recovering:
+                        recover(self.disk, fd, self.path, functools.partial(self.without_readers, fd))
                 except OSError as error:
                     raise StoreWriteFailed(self.path, error) from error
                 yield fd
@@ -228,7 +234,7 @@ class Hdf5Store:
 
         with self._readers.working(), self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            temporary = _temporary(self.path, "tmp")
+            temporary = self.temporary()
             header = pager.header.changed(epoch=pager.header.epoch + 1, size=0)
             try:
                 _make(temporary, self.disk, header)
@@ -252,14 +258,22 @@ class Hdf5Store:
     @contextlib.contextmanager
     def salvage(self, *, timeout: float = 60.0) -> Iterator[tuple[Salvage, Hdf5Store]]:
         """What can be read of a damaged file, and an empty store that takes its place; the file is kept."""
+        from recollect.store.hdf5.mend import mend_redo
+
         aside = self._link_aside()
         try:
+            with self._readers.working():
+                mend_redo(self, timeout)
             with self.replacement(timeout=timeout) as (old, new):
                 yield old.salvageable(moved_to=str(aside)), new
         except BaseException:
             if os.path.samefile(aside, self.path):  # else it is the only name the old file has
                 aside.unlink()
             raise
+
+    def temporary(self) -> Path:
+        """A name beside the store for what may take its place; leftovers of that name are removed."""
+        return _temporary(self.path, "tmp")
 
     def _link_aside(self) -> Path:
         """Give the file a second name, which it keeps when it is replaced."""
@@ -338,17 +352,48 @@ class Hdf5Store:
     def has_journal(self) -> bool:
         return journal_path(self.path).exists()
 
-    def pending(self, *, patient: bool = True) -> list[tuple[int, Segment]]:
+    def journal_bytes(self) -> int:
+        try:
+            return os.stat(journal_path(self.path)).st_size
+        except OSError:
+            return 0
+
+    def pending(self, *, patient: bool = True) -> Iterator[tuple[int, Segment]]:
         if not self.has_journal():
-            return []
+            return
         with self.view() as view:
             folded = view.info().folded
-        frames = self._journal.frames(folded, patient=patient)
-        return [(number, Segment.unpack(payload)) for number, payload in frames]
+        for number, payload in self._journal.frames(folded, patient=patient):
+            yield number, Segment.unpack(payload)
+
+    def _adopt_journal(self, named: Path) -> None:
+        """Take over what an earlier version appended beside a link instead of beside the file."""
+        stray = named.with_name(named.name + JOURNAL_SUFFIX)
+        if named == self.path or not stray.exists() or stray.samefile(journal_path(self.path)):
+            return
+        fd = self.disk.open(stray, write=True)
+        try:
+            if not locks.acquire(fd, locks.APPEND, timeout=LOCK_SECONDS):
+                raise StoreBusy(stray, LOCK_SECONDS)
+            for _, payload in read_frames(stray):
+                self._journal.append(payload)
+            self.disk.truncate(fd, 0)
+            self.disk.unlink(stray)
+        finally:
+            os.close(fd)
 
     def clear_journal(self, through: int) -> bool:
         with self._readers.working(), self._journal_use:
             return self._journal.clear(through)
+
+    def kept_aside(self) -> list[str]:
+        return kept_aside(self.path)
+
+    def acknowledge(self) -> list[str]:
+        try:
+            return acknowledge(self.path, self.disk)
+        except OSError as error:
+            raise StoreWriteFailed(self.path, error) from error
 
 
 class Hdf5Engine:

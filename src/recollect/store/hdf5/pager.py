@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from recollect.light.disk import Disk, read_at, read_bytes_at
-from recollect.light.store_header import PAGE_BYTES, Header, Redo, read_header, read_redo, redo_path
+from recollect.light.store_header import PAGE_BYTES, Header, Redo, read_state, redo_path
 from recollect.values.errors import StoreCorrupt, StoreWriteFailed
 
 
@@ -41,10 +41,7 @@ class Pager:
     def open(cls, path: Path, fd: int, disk: Disk) -> Pager:
         """Over an existing store. A complete redo file is seen, never written, here."""
         pager = cls(path, fd, disk)
-        redo = read_redo(path)
-        pager.header = read_header(fd, path, redo)
-        if redo is not None and redo.applies_to(pager.header):
-            pager._redo = redo
+        pager.header, pager._redo = read_state(fd, path)
         pager._size = pager.header.size
         if os.fstat(fd).st_size < pager.header.size and pager._redo is None:
             raise StoreCorrupt(
@@ -164,7 +161,7 @@ class Pager:
             return
         try:
             with without_readers():
-                _put_in_place(self._redo, self._disk, self._fd)
+                put_in_place(self._redo, self._disk, self._fd)
             self._disk.sync(self._fd)
             self._disk.unlink(redo_path(self.path))
         except OSError as error:
@@ -215,16 +212,15 @@ def recover(
     A durable commit is put in place if no reader is in the way, else it stays in the redo file.
     """
     disk.unlink(redo_path(path).with_name(redo_path(path).name + "-new"))
-    redo = read_redo(path)
-    header = read_header(fd, path, redo)
-    if redo is not None and redo.applies_to(header):
+    header, redo = read_state(fd, path)
+    if redo is not None:
         # The dead writer may not have got to sync it, and what follows relies on it.
         with disk.opened(redo_path(path)) as redo_fd:
             disk.sync(redo_fd)
         disk.sync_folder(path.parent)
         try:
             with without_readers():
-                _put_in_place(redo, disk, fd)
+                put_in_place(redo, disk, fd)
         except BlockingIOError:
             return
         disk.sync(fd)
@@ -234,7 +230,7 @@ def recover(
         disk.truncate(fd, header.size)
 
 
-def _put_in_place(redo: Redo, disk: Disk, fd: int) -> None:
+def put_in_place(redo: Redo, disk: Disk, fd: int) -> None:
     """Overwrite the old pages. Doing it twice does no harm."""
     for offset, run in _runs(redo.pages):
         disk.write(fd, run, offset)
