@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -224,3 +226,21 @@ def _after(memory: Memory, *, vectors: bool) -> Fresh:
     memory.indexes.drop()
     memory.indexes.catch_up(vectors=vectors)
     return memory.indexes.fresh()
+
+
+def test_recency_counts_from_the_moment_of_the_question(folder: Path) -> None:
+    with asking(folder, talk_of(1, "walrus in the bay")) as search:
+        at_once, later = (
+            search.run(Request("walrus", "text", recency=True, now=now)).hits[0].parts["recency"]
+            for now in (datetime.datetime(2026, 3, 3), datetime.datetime(2026, 7, 1))
+        )
+        assert at_once > 0.95
+        assert 0.2 < later < 0.7
+
+
+def test_the_time_that_is_told_is_part_of_the_time_that_passed(folder: Path) -> None:
+    with asking(folder, talk_of(1, "walrus in the bay")) as search:
+        began = time.perf_counter()
+        told = search.run(Request("walrus")).explain["ms"]
+        passed = (time.perf_counter() - began) * 1000
+        assert 0 <= told["find"] + told["show"] <= passed + 1
