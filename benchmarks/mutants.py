@@ -57,7 +57,17 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "insight/blame.py",
         "began = search.view.entries_at(search.view.turn_of(last.row)[:1])[0]",
         "began = search.view.entries_at(search.view.turn_of(last.row)[:2])[0]",
-    ): "the first of one row or of two is the same"
+    ): "the first of one row or of two is the same",
+    (
+        "search/text/fields.py",
+        "return int.from_bytes(hashlib.blake2b(letters, digest_size=8).digest()) >> 1",
+        "return int.from_bytes(hashlib.blake2b(letters, digest_size=8).digest()) >> 2",
+    ): "a gist is only ever compared with another one",
+    (
+        "search/text/fields.py",
+        "wanted = np.bitwise_or.reduceat(kinds, starts) >= _UNDERSCORE",
+        "wanted = np.bitwise_or.reduceat(kinds, starts) > _UNDERSCORE",
+    ): "only a run of nothing but underscores is as much, and that is no term",
 }
 
 

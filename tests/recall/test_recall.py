@@ -481,3 +481,129 @@ def test_every_kind_of_entry_has_an_origin() -> None:
     }
     for tool in ("WebFetch", "WebSearch", "web_search", "mcp__browser__open", "mcp__fetch__get"):
         assert origin(Entry(Kind.RESULT, tool=tool)) == "web result"
+
+
+# -- how much of what -----------------------------------------------------------------------------
+
+
+def many_walruses(count: int) -> Talk:
+    talk = Talk(1, "/home/ada/harbor")
+    for n in range(count):
+        talk.user(f"walrus number{n} sleeps in the bay")
+    return talk
+
+
+def test_the_more_room_the_more_is_looked_at_within_limits(folder: Path) -> None:
+    with remembered(folder, many_walruses(90)) as memory:
+        hits = [ask(memory, "walrus", budget=budget).hits for budget in (500, 6_400, 100_000)]
+        assert 8 <= hits[0] <= 14
+        assert 18 <= hits[1] <= 22
+        assert 28 <= hits[2] <= 40
+
+
+def test_a_reading_has_as_many_neighbours_as_asked_up_to_a_limit(folder: Path) -> None:
+    with remembered(folder, many_walruses(300)) as memory:
+        middle = entry_id(memory, lambda entry: "number150 " in entry.text)
+
+        def numbers(near: int) -> list[int]:
+            text = read(memory, middle, near=near, budget=10**6).text
+            return [int(each) for each in re.findall(r"  walrus number(\d+)", text)]
+
+        assert numbers(3) == list(range(147, 154))
+        assert numbers(0) == [150]
+        most = numbers(1_000)
+        assert most == list(range(most[0], most[-1] + 1))
+        assert 150 - most[0] == most[-1] - 150
+        assert 40 <= 150 - most[0] <= 60
+
+
+def test_neighbours_that_do_not_fit_are_the_farthest(folder: Path) -> None:
+    with remembered(folder, many_walruses(300)) as memory:
+        middle = entry_id(memory, lambda entry: "number150 " in entry.text)
+        text = read(memory, middle, near=50, budget=600).text
+        shown = [int(each) for each in re.findall(r"  walrus number(\d+)", text)]
+        assert shown == list(range(shown[0], shown[-1] + 1))
+        assert 150 - shown[0] <= shown[-1] - 150 <= 150 - shown[0] + 1
+        assert len(shown) > 3
+
+
+def test_of_a_neighbour_the_beginning_is_shown(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("hay " * 1_000)
+    talk.user("the walrus")
+    with remembered(folder, talk) as memory:
+        text = read(memory, entry_id(memory, lambda entry: entry.text == "the walrus"), budget=10_000).text
+        assert 100 <= text.count("hay") <= 250
+
+
+def test_an_entry_alone_may_fill_a_reading_and_beside_others_a_good_half_of_it(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("before")
+    talk.user("hay " * 10_000)
+    talk.user("after")
+    with remembered(folder, talk) as memory:
+        point = entry_id(memory, lambda entry: entry.text.startswith("hay"))
+        alone, among = (read(memory, point, near=near, budget=4_000).tokens for near in (0, 1))
+        assert 3_700 <= alone <= 4_000
+        assert 0.5 * alone < among < 0.75 * alone
+
+
+def test_what_is_far_behind_the_best_is_left_out(folder: Path) -> None:
+    quoted = "the walrus must not wake up before the lamp is lit on the quay"
+    talk, other = Talk(1, "/home/ada/harbor"), Talk(2, "/home/ada/bay")
+    talk.user(quoted)
+    other.user("Buy a lamp. " + "Then go to the market and bring bread and cheese. " * 20)
+    with remembered(folder, talk, other) as memory:
+        assert ask(memory, quoted).hits == ask(memory, quoted, "walrus").hits == 1
+        assert ask(memory, "lamp").hits == 2
+
+
+def test_what_question_and_terms_both_find_comes_before_what_one_of_them_does(folder: Path) -> None:
+    said = {1: "walrus in the bay", 2: "lamp on the quay", 3: "walrus under the lamp"}
+    made = [Talk(number, f"/home/ada/p{number}") for number in said]
+    for talk, text in zip(made, said.values(), strict=True):
+        talk.user(text)
+    with remembered(folder, *made) as memory:
+        heads = re.findall("# session (\\d+)", ask(memory, "walrus", "lamp").text)
+        assert heads[0] == "00000003"
+        assert set(heads) == {"00000001", "00000002", "00000003"}
+
+
+def test_a_hit_is_shown_around_what_tells_and_not_around_everyday_words(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("where is the the where is it " * 200 + " pelican nests here " + "and so on " * 200)
+    with remembered(folder, talk) as memory:
+        assert "pelican nests here" in ask(memory, "where is the pelican?").text
+        assert "where is the" in ask(memory, "where is the").text
+
+
+def test_a_hit_is_shown_at_length_and_what_stands_beside_it_in_brief(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("straw " * 1_000)
+    talk.assistant("pelican " + "hay " * 1_000)
+    with remembered(folder, talk) as memory:
+        text = ask(memory, "pelican", budget=5_000).text
+        assert 800 <= 4 * text.count("hay") <= 1_600
+        assert 250 <= 6 * text.count("straw") <= 600
+        lean = ask(memory, "pelican", budget=330).text
+        assert 150 <= 4 * lean.count("hay") <= 400
+        assert lean.count("straw") < 15, "no more than the title says"
+
+
+def test_what_is_left_out_is_counted_and_the_best_of_it_named(folder: Path) -> None:
+    made = [Talk(number, f"/home/ada/p{number}") for number in range(1, 20)]
+    for number, talk in enumerate(made):
+        talk.user(f"walrus number{number} " + "sleeps in the bay " * 20)
+    with remembered(folder, *made) as memory:
+        found = ask(memory, "walrus", budget=900)
+        (line,) = (line for line in found.text.split("\n") if "left out" in line)
+        count, _, ids = line.partition("room: ")[2].partition(", the best ")
+        assert int(count) == found.blocks - found.shown
+        assert 3 <= len(ids.split(", ")) <= 8
+
+
+def test_a_line_that_just_fits_is_said(memory: Memory) -> None:
+    said = ask(memory, "", "qwxyzzy", strict_project="nowhere", budget=1_000)
+    assert said.text
+    assert ask(memory, "", "qwxyzzy", strict_project="nowhere", budget=said.tokens).text == said.text
+    assert ask(memory, "", "qwxyzzy", strict_project="nowhere", budget=said.tokens - 1).text == ""

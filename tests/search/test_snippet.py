@@ -27,7 +27,9 @@ def test_words_are_marked_by_their_stem_whatever_their_case() -> None:
 
 def test_the_window_with_the_most_words_is_shown() -> None:
     text = "skew " + "filler " * 200 + "the clock skew of tokens " + "filler " * 200
-    assert "[clock] [skew] of [tokens]" in shown(text, "clock", "skew", "token")
+    best = shown(text, "clock", "skew", "token")
+    assert "[clock] [skew] of [tokens]" in best
+    assert len(best) < 300
 
 
 def test_what_was_cut_off_is_said() -> None:
@@ -40,6 +42,8 @@ def test_what_was_cut_off_is_said() -> None:
 def test_a_call_is_shown_as_its_arguments() -> None:
     assert shown('{"command": "pwd\\n-P", "n": 3}', "pwd", kind=Kind.CALL) == "command: [pwd] -P n: 3"
     assert readable(Entry(Kind.CALL, "{broken")) == "{broken"
+    assert readable(Entry(Kind.CALL, '["pwd"]')) == '["pwd"]'
+    assert readable(Entry(Kind.RESULT, '{"n": 3}')) == '{"n": 3}'
 
 
 def test_what_a_regular_expression_matched_is_marked() -> None:
@@ -52,6 +56,7 @@ def test_what_a_regular_expression_matched_is_marked() -> None:
 
 def test_chinese_is_marked_where_it_stands() -> None:
     assert shown("检查令牌过期的时间", "令牌") == "检查[令牌]过期的时间"
+    assert shown("令牌令牌", "令牌") == "[令牌][令牌]"
 
 
 @given(text=st.text(max_size=600), words=st.lists(st.text(min_size=1, max_size=8), max_size=4))
@@ -101,6 +106,8 @@ def test_words_count_for_a_window_only_as_far_as_it_reaches() -> None:
 
 def test_a_word_is_marked_whole_and_only_where_it_begins() -> None:
     assert shown("tokenizer tokens retoken to token", "token") == "tokenizer [tokens] retoken to [token]"
+    assert shown("xtoken", "token") == shown("a xtoken", "token").removeprefix("a ") == "xtoken"
+    assert shown("token", "token") == "[token]"
 
 
 def test_what_is_written_with_signs_is_marked_as_it_is_written() -> None:
@@ -120,5 +127,76 @@ def test_blanks_between_words_are_one_space() -> None:
     assert shown("a\n\n  needle\t\tb", "needle") == "a [needle] b"
 
 
+def test_a_word_of_which_the_index_makes_nothing_is_marked_too() -> None:
+    snippet = Highlighter(["the"], lambda word: []).snippet(Entry(Kind.ANSWER, "of the theory"))
+    assert snippet.parts == (("of ", False), ("the", True), (" theory", False))
+
+
 def test_nothing_is_marked_where_nothing_was_asked() -> None:
     assert shown("a needle", "") == shown("a needle") == "a needle"
+
+
+def test_a_letter_whose_small_form_is_two_moves_no_mark() -> None:
+    assert shown("İİİ needle", "needle") == "İİİ [needle]"
+
+
+def test_words_of_one_stem_are_marked_though_they_end_otherwise() -> None:
+    def stemmed(word: str) -> list[str]:
+        return ["happi" if word in ("happy", "happiness") else word]
+
+    snippet = Highlighter(["happiness"], stemmed).snippet(Entry(Kind.ANSWER, "so happy"))
+    assert snippet.parts == (("so ", False), ("happy", True))
+
+
+def test_a_cut_is_said_exactly_where_something_is_left_out() -> None:
+    signs = "".join(map(chr, range(0x3100, 0x3200)))
+    for before in range(30, 60):
+        for behind in range(80, 120):
+            text = f"{signs[:before]} needle {signs[100 : 100 + behind]}"
+            snippet = Highlighter(["needle"], stems).snippet(Entry(Kind.ANSWER, text), 140)
+            at = text.index(snippet.text)
+            assert snippet.cut == (at > 0, at + len(snippet.text) < len(text))
+
+
+def test_a_text_just_as_wide_as_was_asked_is_shown_whole() -> None:
+    text = "needle " + "straw " * 10 + "end"
+    assert shown(text, width=len(text)) == text
+    assert shown(text, width=len(text) - 1) == text.removesuffix(" end")
+
+
+def test_long_words_are_cut_rather_than_most_of_the_room_left_empty() -> None:
+    for long in ("x" * 30 + " ", "x" * 30 + "\n"):
+        text = long * 20 + "needle " + long * 20
+        for width in range(120, 150):
+            snippet = Highlighter(["needle"], stems).snippet(Entry(Kind.ANSWER, text), width)
+            assert width - 20 <= len(snippet.text) <= width
+            assert len(snippet.text.partition("needle")[0]) > 20
+
+
+def test_lines_end_a_snippet_as_blanks_do() -> None:
+    for width in range(100, 110):
+        words = shown("straw\n" * 50 + "needle\n" + "straw\n" * 50, "needle", width=width).split()
+        assert set(words) == {"straw", "[needle]"}
+
+
+def test_what_is_marked_beyond_the_window_is_marked_within_it() -> None:
+    text = "x" * 40 + "y" * 30 + "clockskew" + "z" * 500
+    snippet = Highlighter([], stems, ["x+", "clock", "skew", "z+"]).snippet(Entry(Kind.RESULT, text), 60)
+    assert snippet.parts[0] == ("x" * 10, True)
+    assert snippet.parts[-1] == ("z" * 11, True)
+    assert snippet.text in text
+
+
+def test_more_of_a_text_is_read_only_where_its_beginning_has_no_word() -> None:
+    def at(chars: int) -> str:
+        return shown("first clock " + "straw " * (chars // 6) + "clock skew", "clock", "skew")
+
+    assert "[clock] [skew]" in at(8_000)
+    assert "first [clock]" in at(15_000)
+    assert "[needle]" in shown("straw " * 60_000 + "needle", "needle")
+    assert "[needle]" not in shown("straw " * 100_000 + "needle", "needle")
+
+
+def test_a_text_full_of_one_word_is_shown_from_near_its_beginning() -> None:
+    assert "[skew]" in shown("clock " * 150 + "skew", "clock", "skew")
+    assert "[skew]" not in shown("clock " * 350 + "skew", "clock", "skew")

@@ -47,7 +47,7 @@ class Highlighter:
         text = readable(entry)
         marks = self._marks(text)
         start = _best(marks, width)
-        start = _word_start(text, max(start - LEAD_CHARS, 0)) if start > LEAD_CHARS else 0
+        start = _word_start(text, start - LEAD_CHARS) if start > LEAD_CHARS else 0
         stop = _word_stop(text, start + width)
         inside = [(max(a, start), min(b, stop)) for a, b, _ in marks if a < stop and b > start]
         return Snippet(_parts(text, start, stop, inside), (start > 0, stop < len(text)))
@@ -59,7 +59,7 @@ class Highlighter:
             return []
         for first, last in ((0, READ_CHARS), (READ_CHARS, READ_CHARS_MAX)):
             marks = list(islice(self._matches(text, first, last), MATCHES_MAX))
-            if marks or len(text) <= last:
+            if marks:
                 return marks
         return []
 

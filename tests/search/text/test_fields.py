@@ -20,6 +20,7 @@ from recollect.search.text.fields import (
     file_terms,
     files_of,
     flags_of,
+    gist_of,
     identifiers,
     is_indexed,
     names_folder,
@@ -60,6 +61,7 @@ class TestBody:
     def test_a_call_that_is_no_json_is_its_text(self) -> None:
         assert body_of(Entry(Kind.CALL, "*** Begin Patch\n+x")) == "*** Begin Patch\n+x"
         assert body_of(Entry(Kind.CALL, '{"broken')) == '{"broken'
+        assert body_of(Entry(Kind.CALL, "tr a \\n")) == "tr a \\n"
 
     def test_a_line_break_inside_json_is_not_a_letter(self) -> None:
         assert body_of(Entry(Kind.RESULT, '{"out":"one\\ntwo\\tthree"}')) == '{"out":"one\ntwo\tthree"}'
@@ -79,9 +81,35 @@ class TestBody:
 
     def test_a_long_text_is_cut(self) -> None:
         assert len(body_of(Entry(Kind.RESULT, "ab " * BODY_CHARS_MAX))) == BODY_CHARS_MAX
+        assert "needle" in result("hay " * 450_000 + "needle")
+        assert "needle" not in result("hay " * 700_000 + "needle")
+
+    def test_only_what_is_json_is_read_as_json(self) -> None:
+        assert result('["one\\ntwo"]') == '["one\ntwo"]'
+        assert result('"one\\ntwo"') == '"one\ntwo"'
+        assert result("one\\ntwo") == "one\\ntwo"
+        assert result('{"tab":"one\\ttwo"}') == '{"tab":"one\\ttwo"}'
+        assert result('said \\"one\\ttwo\\"') == 'said \\"one\\ttwo\\"'
+
+    def test_json_keeps_its_blanks(self) -> None:
+        assert result('{ "a" : "one\\ntwo" }') == '{ "a" : "one\ntwo" }'
+        assert result('{ "a" : "one\\r\\ntwo\\/three" }') == '{ "a" : "one\n\ntwo/three" }'
+
+    def test_numbers_are_words_of_a_call_and_truth_is_none(self) -> None:
+        entry = call("Tool", port=8080, share=0.5, deep=True, missing=None)
+        assert body_of(entry).split("\n") == ["8080", "0.5"]
+
+    def test_texts_that_begin_alike_but_for_digits_blanks_and_case_are_one(self) -> None:
+        assert gist_of("Built 12 of 40\n") == gist_of("built 13 of 40") != gist_of("tested 13 of 40")
+        assert gist_of("12 34") != gist_of("56 78")
+        assert gist_of("") == 0 != gist_of(" ")
+        begin = "words " * 250  # 1,250 letters
+        assert gist_of(begin + "one") == gist_of(begin + "other")
+        assert gist_of(begin[:800] + "one") != gist_of(begin[:800] + "other")
 
     @given(st.text(st.characters(exclude_categories=[])), st.sampled_from(Kind))
     @example('{"a":"\\ud800\\n"}', Kind.CALL)
+    @example("\ud800", Kind.PROMPT)
     @example("[" * 5000, Kind.RESULT)
     @example('{"a":' * 5000, Kind.CALL)
     def test_any_text_gives_one_that_can_be_indexed(self, text: str, kind: Kind) -> None:
@@ -132,6 +160,26 @@ class TestPaths:
         script = f"const patch = {json.dumps(patch)};"
         assert files_of(Entry(Kind.CALL, script, tool="exec")) == touched
 
+    def test_what_has_several_lines_is_no_path(self) -> None:
+        assert files_of(call("Read", file_path="a.py\nb.py", path="c.py")) == ["c.py"]
+
+    def test_a_path_is_named_once_and_of_very_many_the_first(self) -> None:
+        patch = "*** Begin Patch\n{}*** End Patch"
+        added = [f"*** Add File: f{n}.md\n+x\n" for n in range(1_000)]
+        named = files_of(Entry(Kind.CALL, patch.format("".join(added)), tool="apply_patch"))
+        assert 100 <= len(named) <= 300
+        assert named == [f"f{n}.md" for n in range(len(named))]
+        assert files_of(Entry(Kind.CALL, patch.format(added[0] * 2), tool="apply_patch")) == ["f0.md"]
+
+    def test_of_a_very_deep_path_the_last_names_count(self) -> None:
+        names = [f"d{n}" for n in range(99)]
+        terms = file_terms("/".join([*names, "a.py"]))
+        assert 10 <= len(terms) <= 20
+        assert terms[-2:] == ("d98/a.py", "a.py")
+        assert 10 <= len({term for term in dir_terms("/".join([*names, "a.py"])) if "/" not in term}) <= 20
+        assert len(whole("/".join(f"{name}-x" for name in names))) <= 20
+        assert len(whole(".".join(f"{name}_x" for name in names[:20]))) <= 20
+
     def test_a_path_is_found_by_every_suffix(self) -> None:
         assert file_terms("/A/b/c.PY") == ("c.py", "b/c.py", "a/b/c.py")[::-1]
 
@@ -175,6 +223,9 @@ class TestIdentifiers:
             "_private",
             "x-request-id",
             "a.b",
+            "3d_printer",
+            "aaaa-bbbb-cccc-dddd-eeee-ffff-gggggg",
+            "_" + "n" * 90,
         ],
     )
     def test_what_the_word_analyzer_breaks_is_one_term(self, name: str) -> None:
@@ -205,6 +256,10 @@ class TestIdentifiers:
             "",
             "3.473zm10.609",
             "key: value",
+            "_a",
+            "a_" * 75,
+            "1.2",
+            "1.2.3.4.5",
         ],
     )
     def test_what_nobody_would_ask_for_is_none(self, text: str) -> None:
@@ -222,6 +277,7 @@ class TestIdentifiers:
             "self.token_store.refresh_all()"
         )
         assert "main.rs" in whole("src/main.rs-116-    let x")
+        assert "main.rs" in whole("src/main.rs-5-    let x")
 
     def test_a_windows_path_is_the_same_path(self) -> None:
         assert whole_query("C:\\work\\token_store.py") == whole_query("work/token_store.py")
@@ -231,6 +287,10 @@ class TestIdentifiers:
         assert parts("XMLHttpRequest and HTTPServerError") == {"xml", "http", "request", "server", "error"}
         assert parts("plain words Only Here") == set()
         assert parts("toolu_01XgFmGcP5Et728d3LpQhFdX") == set()
+        assert parts("on iOS") == {"i", "os"}
+        assert parts("aBcD") == {"a", "bc", "d"}
+        assert parts("getUserNameOf") == {"get", "user", "name", "of"}
+        assert parts("USER_ID A1B2C3") == set()
         assert split_humps("getUserName HTTPServer URLs") == "get User Name HTTP Server URLs"
 
     @given(st.lists(st.text(st.sampled_from("aB0_./\\-@: \né世"), max_size=30), max_size=8))

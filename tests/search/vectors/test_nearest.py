@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -394,6 +395,56 @@ def test_a_gpu_is_chosen_where_it_is_the_fastest() -> None:
         fastest = min((row for row in MEASURED if row.rows == count), key=lambda row: row.p50_ms)
         assert choose(count, 256, gpu=True) == fastest.strategy
     assert choose(1_000_000, 256, gpu=True) == "gpu"
+
+
+DECISION = Path(__file__).parents[3] / "docs" / "decisions" / "014-strategies.md"
+
+
+def test_the_table_is_what_the_decision_tells() -> None:
+    """Search, recall and first search of each strategy, as many digits as are told."""
+    names = ("exact", "fastscan", "ivfpq", "gpu")
+    known = {(row.strategy, row.rows): row for row in MEASURED}
+    lines = re.findall(r"^\| ([\d,]+) \|(.*)\|$", DECISION.read_text("utf-8"), re.MULTILINE)
+    for count, cells in lines:
+        for name, cell in zip(names, cells.split("|"), strict=True):
+            row, told = known[name, int(count.replace(",", ""))], cell.split(", ")
+            numbers = [row.p50_ms, row.first_ms] if len(told) == 2 else [row.p50_ms, row.recall, row.first_ms]
+            for text, number in zip(map(str.strip, told), numbers, strict=False):
+                assert text == f"{number:.{len(text.partition('.')[2])}f}", (name, count)
+    assert len(lines) >= 4
+
+
+def test_what_was_measured_fits_together() -> None:
+    steps = {
+        name: [row for row in MEASURED if row.strategy == name] for name in ("exact", "fastscan", "ivfpq")
+    }
+    counts = [row.rows for row in steps["exact"]]
+    assert counts == sorted(set(counts))
+    for name in ("fastscan", "ivfpq", "gpu"):
+        assert [row.rows for row in MEASURED if row.strategy == name] == counts
+    assert all(0.9 < row.recall <= 1 for row in MEASURED)
+    assert all(row.recall == 1 for row in MEASURED if row.strategy in ("exact", "gpu"))
+    for rows_of in (steps["exact"], steps["fastscan"], steps["ivfpq"]):
+        times = [row.first_ms for row in rows_of]
+        assert times == sorted(times)
+        assert [row.p50_ms for row in rows_of] == sorted(row.p50_ms for row in rows_of)
+    gpu_times = [row.p50_ms for row in MEASURED if row.strategy == "gpu"]
+    assert max(gpu_times) < 1.5 * min(gpu_times), "a scan is nothing for it"
+    gpu_first = [row.first_ms for row in MEASURED if row.strategy == "gpu"]
+    assert max(gpu_first) < 1.5 * min(gpu_first), "it is the start that takes long"
+
+
+def test_each_strategy_is_chosen_up_to_where_the_decision_says() -> None:
+    assert "`exact` to 30,000 rows, `fastscan` to 900,000, `ivfpq` beyond" in DECISION.read_text("utf-8")
+    chosen = [choose(count, 256) for count in (1, 30_000, 35_000, 900_000, 1_000_000)]
+    assert chosen == ["exact", "exact", "fastscan", "fastscan", "ivfpq"]
+
+
+def test_a_search_that_takes_just_as_long_as_it_may_is_quick_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Measured("exact", 1000, p50_ms=nearest.P50_MS_MAX, first_ms=1, recall=1.0)
+    late = Measured("fastscan", 1000, p50_ms=0.1, first_ms=90, recall=1.0)
+    monkeypatch.setattr(nearest, "MEASURED", (slow, late))
+    assert choose(1000, 256) == "exact"
 
 
 def test_importing_the_strategies_loads_no_library() -> None:

@@ -181,8 +181,6 @@ def _unescaped(text: str) -> str:
     if "\\u" in text:
         with contextlib.suppress(ValueError, RecursionError):
             text = orjson.dumps(orjson.loads(encodable(text))).decode()
-    if "\\" not in text:
-        return text
     # An escaped backslash first becomes what no JSON holds, or `C:\\new` would lose its `n`.
     text = text.replace("\\\\", "\0")
     for escape, meant in _ESCAPES:
