@@ -11,6 +11,7 @@ __all__ = [
     "DerivedDamaged",
     "EmbedderFailed",
     "Entry",
+    "FileRefused",
     "Hit",
     "Kind",
     "Memory",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from recollect.values.errors import (
         DerivedDamaged,
         EmbedderFailed,
+        FileRefused,
         NotAStore,
         NotFound,
         RecollectError,

@@ -305,7 +305,7 @@ def test_a_redo_file_that_cannot_be_read_is_not_thrown_away(story: Story, fast_p
     with Hdf5Store.open(path, disk=Full()) as store:
         ingest(store, story.everything)  # acknowledged: its redo file is durable
     assert redo.exists()
-    real = open
+    real = os.open
 
     def unreadable(name: Any, *how: Any, **more: Any) -> Any:
         if str(name).endswith("-redo"):
@@ -313,7 +313,7 @@ def test_a_redo_file_that_cannot_be_read_is_not_thrown_away(story: Story, fast_p
         return real(name, *how, **more)
 
     with (
-        mock.patch("builtins.open", unreadable),
+        mock.patch("os.open", unreadable),
         contextlib.suppress(RecollectError),
         Hdf5Store.open(path, disk=QuietDisk()) as store,
         store.writer(),

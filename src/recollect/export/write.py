@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from recollect.export.files import write_file
+from recollect.light.own_files import make_own_folder
 from recollect.values.errors import RecollectError, StoreWriteFailed, UsageError
 
 Check = Callable[[bytes], list[str]]
@@ -27,7 +28,7 @@ def write_session(data: bytes, path: Path, check: Check) -> Path:
         raise UsageError(f"{path}: already exists", hint="export once more: a session is never replaced")
     _refuse_faulty(path, check(data))
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own_folder(path.parent)
     except OSError as error:
         raise StoreWriteFailed(path.parent, error) from error
     write_file(path, [data], force=False)

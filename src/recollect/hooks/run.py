@@ -13,6 +13,7 @@ from recollect.hooks import state as states
 from recollect.light import locks
 from recollect.light.agents import hooks_of
 from recollect.light.capture import Capture, Refused, main_of
+from recollect.light.own_files import open_own
 from recollect.light.processes import spawn_python
 from recollect.light.stdlib import dumps, loads, suppress
 from recollect.values.errors import RecollectError
@@ -180,11 +181,11 @@ def _settle(store: str, state: str, host: str) -> None:
         return
     fd = -1
     try:
-        fd = os.open(os.path.join(state, "settle"), os.O_RDWR | os.O_CREAT, 0o600)
+        fd = open_own(os.path.join(state, "settle"), os.O_RDWR | os.O_CREAT)
         if locks.acquire(fd, locks.WRITER):
             os.set_inheritable(fd, True)
             spawn_python("recollect.hooks.settle", store, state, host, extra={"RECOLLECT_HOOKS": "off"})
-    except OSError as error:
+    except (OSError, RecollectError) as error:
         states.note_trouble(state, f"could not settle: {error}")
     finally:
         if fd >= 0:

@@ -16,7 +16,9 @@ import time
 import zlib
 
 from recollect.light.disk import Disk, replace_file
+from recollect.light.own_files import read_own
 from recollect.light.stdlib import dumps, loads, suppress
+from recollect.values.errors import FileRefused
 
 CATALOG_BYTES_MAX = 9_000  # an agent cuts what is longer than 10,000, and with it our mark
 _NAME_BYTES = 100
@@ -32,9 +34,8 @@ def catalog_path(state: str, project: str) -> str:
 def read_catalog(state: str, project: str) -> str:
     """The catalog that is ready for a project, "" for none."""
     try:
-        with open(catalog_path(state, project), encoding="utf-8") as file:
-            return file.read(CATALOG_BYTES_MAX)
-    except (OSError, ValueError):
+        return read_own(catalog_path(state, project), CATALOG_BYTES_MAX).decode()
+    except (OSError, ValueError, FileRefused):
         return ""
 
 
@@ -58,8 +59,7 @@ def note_trouble(state: str, what: str) -> None:
 def last_trouble(state: str) -> tuple[int, str]:
     """When and what went wrong last; (0, "") for nothing."""
     try:
-        with open(os.path.join(state, "trouble"), "rb") as file:
-            known = loads(file.read(1 << 16))
+        known = loads(read_own(os.path.join(state, "trouble"), 1 << 16))
         return int(known["time_ms"]), str(known["what"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, FileRefused):
         return 0, ""

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from recollect.light import locks
+from recollect.light.own_files import make_own_folder, open_own
 from recollect.values.reports import Batch, Stop
 
 SWEEP_SECONDS = 3600.0  # a notification may be lost: the kernel's queue is bounded
@@ -48,8 +49,8 @@ def follow(
 @contextlib.contextmanager
 def alone(lock: Path) -> Iterator[bool]:
     """Whether this process is the only one that follows under this lock, to the end of the block."""
-    lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    fd = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+    make_own_folder(lock.parent)
+    fd = open_own(lock, os.O_RDWR | os.O_CREAT)
     try:
         yield locks.acquire(fd, locks.WRITER)
     finally:

@@ -18,10 +18,11 @@ import zlib
 from recollect.light.agents import hooks_of
 from recollect.light.disk import read_bytes_at, replace_file
 from recollect.light.journal import Journal
+from recollect.light.own_files import open_own
 from recollect.light.segments import pack_segment
 from recollect.light.sources import DOCUMENT, MAIN
 from recollect.light.stdlib import dumps, loads, suppress
-from recollect.values.errors import RecollectError
+from recollect.values.errors import FileRefused, RecollectError
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
 if TYPE_CHECKING:
@@ -262,11 +263,11 @@ def _file_of(state: str, path: str) -> str:
 
 def _read(path: str) -> Followed | None:
     try:
-        with open(path, "rb") as file:
+        with open(open_own(path), "rb") as file:
             agent, transcript, ended, files = loads(file.read())
         taken = {name: FileMark(*each) for name, each in files.items()}
         return Followed(agent, transcript, taken, ended=ended)
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, FileRefused):
         return None  # none yet, or cut short by a full disk: then everything is taken again
 
 

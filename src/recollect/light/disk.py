@@ -7,9 +7,9 @@ them and rebuild what a power cut would have left. Nothing else in the store may
 from __future__ import annotations
 
 import os
-import stat
 import sys
 
+from recollect.light.own_files import make_own_folder, open_own
 from recollect.light.stdlib import suppress
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
@@ -19,23 +19,16 @@ if TYPE_CHECKING:
 
     from recollect.values.errors import Name
 
-_CLOEXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-
 
 class Disk:
     """The real file system. Files are born owner-only, whatever the umask."""
 
     def open(self, path: Name, *, write: bool = False, create: bool = False, new: bool = False) -> int:
         """Open a file; `create` makes a missing one, `new` insists that it was missing."""
-        flags = (os.O_RDWR if write else os.O_RDONLY) | _CLOEXEC
+        flags = os.O_RDWR if write else os.O_RDONLY
         flags |= os.O_CREAT if create or new else 0
         flags |= os.O_EXCL if new else 0
-        fd = os.open(path, flags, 0o600)
-        # One that was there may be open to others: a copy, a restored backup.
-        if write and os.name != "nt" and stat.S_IMODE(os.fstat(fd).st_mode) & 0o077:
-            with suppress(OSError):
-                os.fchmod(fd, 0o600)
-        return fd
+        return open_own(path, flags)
 
     def write(self, fd: int, data: bytes | bytearray | memoryview, offset: int) -> None:
         """Write all of `data` at `offset`, or raise."""
@@ -70,8 +63,11 @@ class Disk:
         """Make names made, changed or removed in a folder survive a power cut."""
         if os.name == "nt":
             return
-        with self.opened(folder) as fd:
+        fd = os.open(folder, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        try:
             os.fsync(fd)
+        finally:
+            os.close(fd)
 
     def rename(self, source: Name, target: Name) -> None:
         os.replace(source, target)
@@ -82,13 +78,7 @@ class Disk:
 
     def make_folder(self, folder: Name) -> None:
         """Make a folder and its missing parents, the new ones owner-only."""
-        missing, each = [], os.path.abspath(folder)
-        while not os.path.exists(each):
-            missing.append(each)
-            each = os.path.dirname(each)
-        for each in reversed(missing):
-            with suppress(FileExistsError):
-                os.mkdir(each, 0o700)
+        for each in reversed(make_own_folder(folder)):
             self.sync_folder(os.path.dirname(each))
 
     def opened(self, path: Name) -> AbstractContextManager[int]:
@@ -98,7 +88,7 @@ class Disk:
 
 class _ReadableFile:
     def __init__(self, path: Name) -> None:
-        self._fd = os.open(path, os.O_RDONLY | _CLOEXEC)
+        self._fd = open_own(path)
 
     def __enter__(self) -> int:
         return self._fd

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import os
 
+from recollect.light.own_files import open_regular
+from recollect.values.errors import FileRefused
+
 _CONFIG_BYTES_MAX = 1 << 20
 _KNOWN_MAX = 4096
 _known: dict[str, str] = {}
@@ -61,7 +64,7 @@ def _repository(folder: str) -> str:
                 if not os.path.isfile(common):
                     return git
                 return os.path.realpath(os.path.join(git, _read(common).strip()))
-        except (OSError, ValueError):  # unreadable, not a path at all
+        except (OSError, ValueError, FileRefused):  # unreadable, not a path at all
             return ""
         above = os.path.dirname(folder)
         if above == folder:
@@ -73,7 +76,7 @@ def _origin(repository: str) -> str:
     """The address of the remote called origin, as git's configuration has it."""
     try:
         lines = _read(os.path.join(repository, "config")).splitlines()
-    except OSError:
+    except (OSError, FileRefused):
         return ""
     inside = False
     for line in map(str.strip, lines):
@@ -87,7 +90,7 @@ def _origin(repository: str) -> str:
 
 
 def _read(path: str) -> str:
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with open(open_regular(path), encoding="utf-8", errors="replace") as file:
         return file.read(_CONFIG_BYTES_MAX)
 
 

@@ -10,6 +10,7 @@ import struct
 import zlib
 
 from recollect.light.disk import read_bytes_at
+from recollect.light.own_files import open_own
 from recollect.values.errors import NotAStore, StoreCorrupt, StoreError, StoreTooNew
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
@@ -168,7 +169,7 @@ def redo_bytes(path: Name) -> bytes | None:
     """The redo file beside a store, None where there is none."""
     name = os.fspath(path) + REDO_SUFFIX
     try:
-        with open(name, "rb") as file:
+        with open(open_own(name), "rb") as file:
             return file.read()
     except FileNotFoundError:
         return None

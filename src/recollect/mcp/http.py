@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.config import Config, load_config
+from recollect.light.own_files import make_own_folder
 from recollect.mcp.server import Service
 from recollect.values.errors import UsageError
 
@@ -122,7 +123,7 @@ def token_of(path: Path) -> str:
 
 
 def _make(path: Path, flags: int) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_own_folder(path.parent)
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | flags, 0o600)
     try:
         os.write(file, secrets.token_urlsafe(32).encode() + b"\n")

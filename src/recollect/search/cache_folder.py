@@ -19,6 +19,7 @@ from pathlib import Path
 
 from recollect.light import locks
 from recollect.light.disk import replace_file
+from recollect.light.own_files import make_own_folder, open_own
 
 Bound = Mapping[str, str | int]  # what an index is built from: its format, the store's id and epoch, a model
 
@@ -26,7 +27,8 @@ Bound = Mapping[str, str | int]  # what an index is built from: its format, the 
 def store_folder(cache: Path, store_id: str) -> Path:
     """The cache folder of one store, for its owner alone; made if it is not there."""
     folder = cache / store_id
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_own_folder(cache, cache=True)
+    make_own_folder(folder)
     folder.chmod(0o700)
     return folder
 
@@ -53,9 +55,9 @@ class Place:
 
         Only for the holder of the lock.
         """
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own_folder(self._folder)
         data = self._folder / f"{self._name}-{secrets.token_hex(8)}"
-        data.mkdir(mode=0o700)
+        make_own_folder(data)
         write_stamp(self._stamp, {**self._bound, "data": data.name})
         for other in self._folder.glob(self._name + "-*"):
             if other != data:
@@ -78,8 +80,8 @@ class Place:
         """
         with contextlib.ExitStack() as stack:
             try:
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                fd = os.open(self._folder / (self._name + ".lock"), os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+                make_own_folder(self._folder)
+                fd = open_own(self._folder / (self._name + ".lock"), os.O_RDWR | os.O_CREAT)
                 stack.callback(os.close, fd)
                 held = locks.acquire(fd, locks.WRITER)
             except OSError:

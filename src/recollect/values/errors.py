@@ -11,6 +11,7 @@
     │   ├── DerivedDamaged         rows that can be made again fail theirs       exit 5
     │   ├── StoreBusy              another process holds the writer's lock       exit 6
     │   ├── StoreClosed            asked after it was closed                     exit 4
+    │   ├── FileRefused            a link, a pipe or another's file is in place  exit 4
     │   └── StoreWriteFailed       disk full, I/O error, read-only               exit 7
     ├── SourceError                a source cannot be read                       exit 8
     ├── EmbedderFailed             an embedder gave no vectors                   exit 9
@@ -125,6 +126,16 @@ class StoreClosed(StoreError):
 
     def __init__(self, path: Name) -> None:
         super().__init__(f"{path}: was closed", hint="open it again with `Memory.open`")
+
+
+class FileRefused(StoreError):
+    """A file of ours is not what it must be: a link, a pipe, another person's. It was left as it is."""
+
+    def __init__(self, path: Name, why: str) -> None:
+        super().__init__(
+            f"{path}: refused: {why}",
+            hint="find out who put it there, then move it away or name another place; nothing was changed",
+        )
 
 
 class StoreWriteFailed(StoreError):

@@ -8,10 +8,12 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 from recollect.agents.fields import dict_of, text_of
 from recollect.agents.head import Head
+from recollect.light.own_files import open_regular
+from recollect.values.errors import FileRefused
 from recollect.values.records import Framing, Role, SourceFile
 
 _AGENT = "gemini"
@@ -69,7 +71,8 @@ def _project_folder(path: PurePath) -> PurePath:
 @lru_cache(maxsize=4)
 def _projects(path: str) -> dict[str, str]:
     """Short names by folder. Read once: a new project is known to the next process."""
-    with contextlib.suppress(OSError, ValueError, RecursionError), open(Path(path), "rb") as file:
+    troubles = OSError, ValueError, RecursionError, FileRefused
+    with contextlib.suppress(*troubles), open(open_regular(path), "rb") as file:
         told = dict_of(json.loads(file.read(_PROJECTS_BYTES_MAX)))
         return {folder: text_of(name) for folder, name in dict_of(told.get("projects")).items()}
     return {}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from recollect.light.own_files import open_own
 from recollect.search.cache_folder import read_stamp, write_stamp
 from recollect.store.contract import Array
 
@@ -70,7 +71,7 @@ class Arrays:
         self._mapped, self.marks = mapped, marks
 
     def _write(self, name: str, rows: Array) -> None:
-        fd = os.open(self.folder / name, os.O_WRONLY | os.O_CREAT | _BINARY, 0o600)
+        fd = open_own(self.folder / name, os.O_WRONLY | os.O_CREAT)
         with os.fdopen(fd, "wb") as file:
             file.seek(self._mapped[name].nbytes)
             file.write(rows.tobytes())
@@ -89,6 +90,3 @@ def _tails(arrays: Mapping[str, Array]) -> int:
     for rows in arrays.values():
         crc = zlib.crc32(rows.view("u1").reshape(-1)[-_TAIL_BYTES:].tobytes(), crc)
     return crc
-
-
-_BINARY = getattr(os, "O_BINARY", 0)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from recollect.light.own_files import open_own
 from recollect.search.embed.contract import Vectors
 from recollect.search.vectors.scan import Exact, Ids, Matrix, Scores, best, finite, floats, scores
 from recollect.values.errors import UsageError
@@ -171,8 +173,10 @@ def _read(path: Path, vectors: Matrix) -> Any:
 
 def _write(path: Path, index: Any) -> None:
     """All of it or nothing, and for the owner alone; OSError where the disk refuses."""
-    new = path.with_suffix(".new")
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for left in path.parent.glob(f"{path.stem}.*.new"):  # by a process that was killed
+        left.unlink(missing_ok=True)
+    new = path.with_suffix(f".{secrets.token_hex(6)}.new")
+    descriptor = open_own(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         _faiss().write_index(index, str(new))
         os.fsync(descriptor)
