@@ -10,6 +10,12 @@ import orjson
 
 # From 2**64 on, a number of 20 digits, orjson makes a float of an integer and its digits are lost.
 _LONG_NUMBER = b"0" * 20
+_decoder = json.JSONDecoder()
+
+# Of a spliced line: each try may read all of it.
+_SPLICED_BYTES_MAX = 16 << 20
+_TRIED_MAX = 256
+
 _DIGITS = bytes(ord("0") if chr(byte).isdecimal() and byte < 128 else 0 for byte in range(256))
 
 
@@ -36,6 +42,32 @@ def decode(data: bytes) -> tuple[Any, bool]:
         raise BadLine("nested too deeply") from None
     except ValueError as error:
         raise BadLine(_reason(data, str(error))) from None
+
+
+def records_inside(data: bytes) -> list[dict[str, Any]]:
+    """The complete records in a line that as a whole is none.
+
+    Two writers, or a power cut, leave such lines: a record that was cut and another one behind it, two in a
+    row, NULs before one. An object counts if the line ends behind it, or another object or NULs follow: what
+    is only a part of a cut record is followed by the rest of that.
+    """
+    text = data.decode("utf-8", "replace")
+    found: list[dict[str, Any]] = []
+    at, tried = text.find("{"), 0
+    while at >= 0 and tried < _TRIED_MAX and len(data) <= _SPLICED_BYTES_MAX:
+        tried += 1
+        try:
+            value, end = _decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        rest = text[end : end + 2].lstrip(" \t\r")
+        if isinstance(value, dict) and rest[:1] in ("", "{", "\0"):
+            found.append(value)
+            at = text.find("{", end)
+        else:
+            at = text.find("{", at + 1)
+    return found
 
 
 def _reason(data: bytes, complaint: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from recollect.agents.contract import Agent, CutsRecords, Parser
-from recollect.agents.decode import BadLine, decode
+from recollect.agents.decode import BadLine, decode, records_inside
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
 from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
@@ -330,7 +330,7 @@ def _parse_line(parser: Parser, data: bytes, flags: int) -> Line:
     try:
         record, lenient = decode(data)
     except BadLine:
-        return Line(data, flags or LineFlag.BAD)
+        return _spliced(parser, data) if not flags else Line(data, flags)
     if flags & LineFlag.PENDING:
         # Without a newline only a value that marks its own end is known to be whole.
         if data[-1:] not in (b"}", b"]", b'"'):
@@ -339,6 +339,20 @@ def _parse_line(parser: Parser, data: bytes, flags: int) -> Line:
     parsed = parser.parse(record)
     flags |= LineFlag.LENIENT if lenient else 0
     return Line(data, flags if parsed.known else flags | LineFlag.UNKNOWN, parsed)
+
+
+def _spliced(parser: Parser, data: bytes) -> Line:
+    """A line that is no record: with what the records inside of it say, where the adapter knows them."""
+    parsed = [each for record in records_inside(data) if (each := parser.parse(record)).known]
+    if not parsed:
+        return Line(data, LineFlag.BAD)
+    whole = replace(
+        parsed[0],
+        entries=tuple(entry for each in parsed for entry in each.entries),
+        usages=tuple(usage for each in parsed for usage in each.usages),
+        replaces=tuple(uuid for each in parsed for uuid in each.replaces),
+    )
+    return Line(data, LineFlag.BAD | LineFlag.SPLICED, whole)
 
 
 class _Taking:

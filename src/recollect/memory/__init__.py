@@ -263,10 +263,9 @@ class Memory:
         """Lines that are not simply entries, by what is odd about them."""
         from recollect.values.records import LineFlag
 
-        counted = (LineFlag.BAD, LineFlag.BLANK, LineFlag.PENDING, LineFlag.LENIENT, LineFlag.UNKNOWN)
         with self.view() as view:
             counts = view.flag_counts()
-        return {flag.name.lower(): counts.get(flag, 0) for flag in counted}
+        return {flag.name.lower(): counts.get(flag, 0) for flag in LineFlag if flag is not LineFlag.CONTINUES}
 
     def types(self) -> dict[str, tuple[int, bool]]:
         """How many lines there are of each record type, and whether this version knows it."""

@@ -76,6 +76,7 @@ class LineFlag(enum.IntEnum):
     PENDING = 8  # the half-written end of a file; replaced once more of it arrives
     LENIENT = 16  # only the forgiving parser took it (lone surrogates, NaN)
     UNKNOWN = 32  # a record type the adapter does not know
+    SPLICED = 64  # no record, but whole ones are inside of it; with BAD
 
 
 class SourceFlag(enum.IntEnum):
