@@ -366,7 +366,7 @@ ISSUED: Rows = (
     ("dropbox", of(WORD, 130, "sl.B"), "dropbox @@"),
     ("facebook", of(ALNUM, 160, "EAAB"), "https://graph.facebook.com/me?access_token=@@"),
     ("paypal", of(WORD, 79, "E"), "PAYPAL_CLIENT_SECRET=@@"),
-    ("braintree", joined("access_token$production$", of(LOWER, 16), "$", of(HEX, 32)), "braintree @@"),
+    ("braintree", joined("$production$", of(LOWER, 16), "$", of(HEX, 32)), "braintree access_token@@"),
     ("plaid", joined("access-production-", uuid), "plaid @@"),
     ("coinbase", of(ALNUM, 64), "COINBASE_API_SECRET=@@"),
     ("zapier hook", joined(of(string.digits, 8), "/", of(LOWER, 7)), "https://hooks.zapier.com/hooks/catch/@@/"),
