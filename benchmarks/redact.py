@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from benchmarks.redact_spellings import Spelling, is_left, spellings
+from benchmarks.redact_spellings import ISSUED, Spelling, is_left, spellings
 from recollect.redact import redact
 from recollect.redact.issuers import issuers
 
@@ -205,19 +205,19 @@ def _planted() -> bool:
 
 
 def _spelled() -> bool:
-    """Every spelling, by the half it is in; what is left of a secret is a miss."""
-    masked: dict[bool, list[bool]] = {True: [], False: []}
+    """Every spelling, by the set it is in; what is left of a secret is a miss."""
+    masked: dict[str, list[bool]] = {}
     missed: Counter[str] = Counter()
     for each, text, stretches in _spelt():
         left = is_left(redact(text).text, stretches)
-        masked[each.is_tuned].append(not left)
+        masked.setdefault(each.group, []).append(not left)
         missed[each.name] += left
-    for tuned, name in ((True, "spellings masked, tuned half"), (False, "spellings masked, other half")):
-        print(f"{name:<42}{sum(masked[tuned]) / len(masked[tuned]):.1%} of {len(masked[tuned]):,}")
+    for group, marks in masked.items():
+        print(f"{f'spellings masked, {group}':<42}{sum(marks) / len(marks):.1%} of {len(marks):,}")
     for name, count in missed.most_common():
         if count > ROUNDS // 2:
             print(f"  missed {name:<33}{count}")
-    every = masked[True] + masked[False]
+    every = [mark for marks in masked.values() for mark in marks]
     return sum(every) >= SPELLED_LEAST * len(every)
 
 
@@ -293,13 +293,19 @@ def _compare_spelled() -> None:
     found: dict[int, list[str]] = {}
     for at, snippet in _findings([text for _, text, _ in planted]):
         found.setdefault(at, []).append(snippet)
-    ours = theirs = 0
-    for at, (_, text, stretches) in enumerate(planted):
-        ours += not is_left(redact(text).text, stretches)
+    masked: dict[str, list[tuple[bool, bool]]] = {}
+    issued = {name for name, _, _ in ISSUED}
+    for at, (each, text, stretches) in enumerate(planted):
+        ours = not is_left(redact(text).text, stretches)
         for snippet in sorted(found.get(at, ()), key=len, reverse=True):
             text = text.replace(snippet, "")
-        theirs += not is_left(text, stretches)
-    _compare("spellings, masked", ours / len(planted), theirs / len(planted), ".1%")
+        pair = (ours, not is_left(text, stretches))
+        masked.setdefault("all", []).append(pair)
+        if each.name in issued:
+            masked.setdefault("of an issuer", []).append(pair)
+    for name, pairs in masked.items():
+        ours_share, their_share = (sum(each) / len(pairs) for each in zip(*pairs, strict=True))
+        _compare(f"spellings, masked, {name}", ours_share, their_share, ".1%")
 
 
 def _compare_logs(texts: Sequence[str]) -> None:

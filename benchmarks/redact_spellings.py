@@ -1,8 +1,8 @@
 """Spellings of secrets, written down before the rules that are to find them: where people put secrets, and how.
 
-Every value is drawn when it is asked for, so nothing in this file is a secret. Half of the spellings, by the
-checksum of their name, is for tuning rules (`tuned`); the other half is only for scoring them. In a spelling `@@`
-is the value, `@64@` the value in base64, `@wrap@` the value over several lines, `@%@` percent-encoded.
+Every value is drawn when it is asked for, so nothing in this file is a secret. Rules were tuned on one half of
+the spellings, by the checksum of their name, and scored on the other; `LATER` was written when that was done.
+What was missed then was looked at, so for the next rules a new set is due. In a spelling `@@` is the value, `@64@` the value in base64, `@wrap@` the value over several lines, `@%@` percent-encoded.
 What must not be left of it is what `planted` gives beside the text.
 """
 
@@ -34,8 +34,10 @@ class Spelling:
     text: str
 
     @property
-    def is_tuned(self) -> bool:
-        return zlib.crc32(self.name.encode()) % 2 == 0
+    def group(self) -> str:
+        if self.name.startswith("later: "):
+            return "later"
+        return "one half" if zlib.crc32(self.name.encode()) % 2 == 0 else "other half"
 
     def planted(self, seed: int) -> tuple[str, list[str]]:
         """The text with a value of that seed, and the stretches of which none may be left."""
@@ -51,7 +53,7 @@ class Spelling:
 
 def spellings() -> Iterator[Spelling]:
     """All of them; a name is used once."""
-    for name, draw, text in (*ISSUED, *PLACED, *WORDED):
+    for name, draw, text in (*ISSUED, *PLACED, *WORDED, *LATER):
         yield Spelling(name, draw, text)
 
 
@@ -828,6 +830,147 @@ PLACED: Rows = (
     ("codex toml env", TOKEN, '[mcp_servers.x.env]\nX_API_KEY = "@@"'),
     ("codex toml headers", TOKEN, 'http_headers = { Authorization = "Bearer @@" }'),
     ("codex toml inline", TOKEN, 'env = { "X_TOKEN" = "@@" }'),
+)  # fmt: skip
+
+# -- written after the rules were, and only for scoring them ------------------------------------------
+
+LATER: Rows = (
+    ("later: azure openai", of(HEX, 32), 'AZURE_OPENAI_API_KEY="@@"'),
+    ("later: deepl", joined(uuid, ":fx"), "auth_key=@@&text=hello"),
+    ("later: pushover", of(LOWER, 30), "PUSHOVER_API_TOKEN=@@"),
+    ("later: mailjet", of(HEX, 32), "MJ_APIKEY_PRIVATE=@@"),
+    ("later: twitch", of(LOWER, 30), "TWITCH_CLIENT_SECRET: @@"),
+    ("later: spotify", of(HEX, 32), "spotify.client-secret=@@"),
+    ("later: jenkins", of(HEX, 32, "11"), "curl -X POST http://ada:@@@ci.local/job/x/build"),
+    ("later: gitea", of(HEX, 40), "curl -H 'Authorization: token @@' https://git.local/api/v1/user"),
+    ("later: home assistant", jwt, "HASS_TOKEN=@@"),
+    ("later: openweather yaml", of(HEX, 32), "openweathermap:\n  api_key: @@"),
+    ("later: gitlab ci variable", of(WORD, 20, "glpat-"), "variables:\n  DEPLOY: '@@'"),
+    ("later: nvidia short", of(WORD, 30, "nvapi-"), "NGC: @@"),
+    ("later: circle short", of(ALNUM, 30, "CCIPAT_"), "token @@ in the log"),
+    ("later: brevo smtp", joined("xsmtpsib-", of(HEX, 64), "-", of(ALNUM, 16)), "smtp password @@"),
+    ("later: sonar alnum", of(LOWER, 40, "sqp_"), "-Dsonar.token=@@"),
+    ("later: github in go get", of(ALNUM, 36, "ghp_"), 'git config url."https://@@:x-oauth-basic@github.com/".insteadOf https://github.com/'),
+    ("later: docker compose secret", two_words, "      MYSQL_ROOT_PASSWORD: @@"),
+    ("later: helm set", word_number, "helm install x ./chart --set db.password=@@"),
+    ("later: helm set string", STRONG, "helm upgrade x . --set-string 'auth.rootPassword=@@'"),
+    ("later: java system property", camel, "java -Djavax.net.ssl.trustStorePassword=@@ -jar x.jar"),
+    ("later: maven option", word_number, "mvn deploy -Drepo.password=@@"),
+    ("later: gradle option", TOKEN, "./gradlew publish -PossrhPassword=@@"),
+    ("later: spring yaml", word_inside, "spring:\n  datasource:\n    username: sa\n    password: @@"),
+    ("later: django databases", STRONG, "'USER': 'ada', 'PASSWORD': '@@', 'HOST': 'db'"),
+    ("later: rails database.yml", word_number, "production:\n  adapter: mysql2\n  username: ada\n  password: @@"),
+    ("later: laravel env", kebab, "DB_USERNAME=ada\nDB_PASSWORD=@@\nDB_HOST=db"),
+    ("later: wordpress", STRONG, "define( 'DB_PASSWORD', '@@' );"),
+    ("later: wordpress salt", of(ALNUM + "!#%^*+~", 64), "define('AUTH_KEY', '@@');"),
+    ("later: appsettings", STRONG, '"Jwt": { "Key": "x", "Secret": "@json@" }'),
+    ("later: web.config machine key", of(UPPER[26:] + "ABCDEF", 64), '<machineKey validationKey="@@" validation="SHA1" />'),
+    ("later: odbc json", word_number, '"dsn": "Driver={MySQL};Server=db;Uid=ada;Pwd=@@;"'),
+    ("later: sqlalchemy create", word_number, "create_engine('postgresql://ada:@@@db/harbor')"),
+    ("later: psycopg call", word_number, 'psycopg.connect("dbname=harbor user=ada password=@@")'),
+    ("later: mysql connector", word_inside, "mysql.connector.connect(user='ada', password='@@', host='db')"),
+    ("later: pymongo", STRONG, "MongoClient('db.local', username='ada', password='@@')"),
+    ("later: paramiko", word_number, "client.connect('host.local', username='ada', password='@@')"),
+    ("later: smtplib", STRONG, "server.login('ada@harbor.dev', '@@')"),
+    ("later: requests header", TOKEN, "requests.get(url, headers={'X-Auth-Token': '@@'})"),
+    ("later: fetch header", TOKEN, "fetch(url, { headers: { Authorization: `Bearer @@` } })"),
+    ("later: axios", STRONG, "axios.get(url, { auth: { username: 'ada', password: '@@' } })"),
+    ("later: wget header", TOKEN, "wget --header='Authorization: Bearer @@' https://x"),
+    ("later: curl data urlencode", word_number, "curl --data-urlencode 'password=@@' https://x"),
+    ("later: curl json flag", TOKEN, "curl --json '{\"api_key\": \"@@\"}' https://x"),
+    ("later: grpcurl", TOKEN, "grpcurl -H 'authorization: Bearer @@' x:443 list"),
+    ("later: wscat", TOKEN, "wscat -c 'wss://x/socket?token=@@'"),
+    ("later: websocket query", jwt, "wss://x/socket?access_token=@@&v=2"),
+    ("later: oauth callback", of(WORD, 43), "GET /oauth/callback?code=@@&scope=read HTTP/1.1"),
+    ("later: magic link", of(HEX, 40), "https://app.local/login?magic_token=@@"),
+    ("later: nginx basic", login, 'proxy_set_header Authorization "Basic @@";'),
+    ("later: haproxy", STRONG, "user ada insecure-password @@"),
+    ("later: traefik htpasswd", joined("$2y$10$", of(ALNUM, 53)), 'basicAuth.users: "ada:@@"'),
+    ("later: prometheus", STRONG, "basic_auth:\n  username: ada\n  password: @@"),
+    ("later: alertmanager", of(ALNUM, 24), "slack_api_url: https://hooks.slack.com/services/T0AB12CD3/B0AB12CD3/@@"),
+    ("later: grafana ini", word_number, "[security]\nadmin_user = admin\nadmin_password = @@"),
+    ("later: redis conf quoted", STRONG, 'requirepass "@@"'),
+    ("later: redis acl", word_number, "user ada on >@@ ~* +@all"),
+    ("later: rabbitmqctl", word_number, "rabbitmqctl add_user ada @@"),
+    ("later: mongo create user", word_number, 'db.createUser({user: "ada", pwd: "@@", roles: []})'),
+    ("later: psql password", word_number, "\\\\password ada\nALTER USER ada PASSWORD '@@';"),
+    ("later: mysql grant", season, "GRANT ALL ON *.* TO 'ada'@'%' IDENTIFIED BY '@@';"),
+    ("later: sql server login", STRONG, "CREATE LOGIN ada WITH PASSWORD = '@@';"),
+    ("later: oracle identified", word_number, 'CREATE USER ada IDENTIFIED BY "@@";'),
+    ("later: snowflake", STRONG, "snowflake.connector.connect(user='ada', password='@@', account='x')"),
+    ("later: ansible vars", season, "mysql_root_password: '@@'"),
+    ("later: packer", STRONG, '"ssh_password": "@json@"'),
+    ("later: vagrant", STRONG, "config.ssh.password = '@@'"),
+    ("later: terraform provider", of(BASE64, 40), 'provider "aws" {\n  access_key = "@aws@"\n  secret_key = "@@"\n}'),
+    ("later: pulumi config", TOKEN, "pulumi config set --secret apiToken @@"),
+    ("later: cdk context", TOKEN, "cdk deploy -c githubToken=@@"),
+    ("later: sam parameter", word_number, "sam deploy --parameter-overrides DbPassword=@@ Stage=prod"),
+    ("later: cloudformation", STRONG, "MasterUserPassword: @@"),
+    ("later: aws rds", word_number, "aws rds create-db-instance --master-username ada --master-user-password @@"),
+    ("later: gcloud sql", word_number, "gcloud sql users set-password ada --instance=x --password=@@"),
+    ("later: az sql", STRONG, "az sql server create -u ada --admin-password '@@'"),
+    ("later: kubectl set env", TOKEN, "kubectl set env deploy/x API_TOKEN=@@"),
+    ("later: kubectl token", jwt, "kubectl --token=@@ get pods"),
+    ("later: kubectl credentials", TOKEN, "kubectl config set-credentials ada --token=@@"),
+    ("later: systemd", STRONG, 'Environment="DB_PASSWORD=@@"'),
+    ("later: crontab", TOKEN, "0 * * * * API_TOKEN=@@ /usr/bin/job"),
+    ("later: supervisor", word_number, 'environment=DB_USER="ada",DB_PASSWORD="@@"'),
+    ("later: procfile", TOKEN, "web: SECRET_KEY=@@ gunicorn app"),
+    ("later: github workflow", TOKEN, "        env:\n          NPM_TOKEN: @@"),
+    ("later: travis", TOKEN, "env:\n  global:\n    - API_KEY=@@"),
+    ("later: bitbucket pipe", TOKEN, "variables:\n  AWS_SECRET_ACCESS_KEY: '@@'"),
+    ("later: cypress env", word_number, "cypress run --env password=@@,user=ada"),
+    ("later: playwright fill", STRONG, "await page.fill('#password', '@@')"),
+    ("later: selenium", STRONG, 'driver.find_element(By.ID, "password").send_keys("@@")'),
+    ("later: html input", word_number, '<input type="password" name="pw" value="@@">'),
+    ("later: csv", STRONG, "username,password\nada,@@"),
+    ("later: bullet login", word_number, "* user: ada\n* password: @@"),
+    ("later: chat", word_number, "my password is @@ please do not share it"),
+    ("later: chat token", TOKEN, "Here's the token: `@@`"),
+    ("later: chat login", STRONG, "you can log in as ada with password @@"),
+    ("later: error message", word_number, "Access denied for user 'ada' using password '@@'"),
+    ("later: repr dataclass", word_number, "Config(user='ada', password='@@', port=5)"),
+    ("later: go struct quoted", STRONG, 'Config{User:"ada", Password:"@@"}'),
+    ("later: java tostring", word_number, "User{name=ada, password=@@, age=3}"),
+    ("later: ruby inspect", STRONG, '#<User name: "ada", password: "@@">'),
+    ("later: php var dump", STRONG, '["password"]=>\n  string(14) "@@"'),
+    ("later: python pprint", STRONG, "{'db': {'password': '@@'}}"),
+    ("later: bash trace", TOKEN, "+ API_TOKEN=@@"),
+    ("later: bash trace export", TOKEN, "++ export GH_TOKEN=@@"),
+    ("later: printenv", TOKEN, "HOME=/root\nSTRIPE_SECRET=@@\nPATH=/bin"),
+    ("later: env json", TOKEN, '"Env": ["PATH=/bin", "API_TOKEN=@@"]'),
+    ("later: docker inspect", word_number, '"Env": [\n  "POSTGRES_PASSWORD=@@",\n  "PGDATA=/var"\n]'),
+    ("later: escaped newline", TOKEN, 'KEY=1\\nAPI_TOKEN=@@\\nNEXT=2'),
+    ("later: unicode escape", word_number, "password\\u003d@@\\u0026user"),
+    ("later: url encoded body", word_number, "username%3Dada%26password%3D@@%26x"),
+    ("later: openssh pasted", lambda by: "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAA" + key_body(by), "@@"),
+    ("later: pkcs8 body", lambda by: "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ" + key_body(by), 'private_key="@@"'),
+    ("later: pem numbered", key_block("RSA PRIVATE KEY", "\n    12\t"), "    11\t@@"),
+    ("later: pem blockquote", key_block("OPENSSH PRIVATE KEY", "\n> "), "> @@"),
+    ("later: pem in string list", key_block("PRIVATE KEY", '",\n  "'), '[\n  "@@"\n]'),
+    ("later: gpg export", key_block("PGP PRIVATE KEY BLOCK"), "$ gpg --export-secret-keys -a\n@@"),
+    ("later: jwt wrapped", jwt, "Authorization: Bearer @wrap@"),
+    ("later: token wrapped", of(WORD, 93, "sk-ant-api03-", "AA"), "ANTHROPIC: @wrap@"),
+    ("later: pypi wrapped", of(WORD, 160, "pypi-AgEIcHlwaS5vcmcC"), "password = @wrap@"),
+    ("later: hash line", TOKEN, "#API_TOKEN=@@"),
+    ("later: windows registry", STRONG, '"Password"="@@"'),
+    ("later: powershell hashtable", STRONG, "@{ User = 'ada'; Password = '@@' }"),
+    ("later: powershell param", STRONG, "Connect-X -UserName ada -Password '@@'"),
+    ("later: powershell splat env", TOKEN, '$Env:NPM_TOKEN="@@"; npm publish'),
+    ("later: cmd set p", TOKEN, "SET AWS_SECRET_ACCESS_KEY=@@"),
+    ("later: fish universal", TOKEN, "set -Ux GITHUB_TOKEN @@"),
+    ("later: direnv", TOKEN, "export CLOUDFLARE_API_TOKEN=@@ # prod"),
+    ("later: xonsh", TOKEN, "$API_TOKEN = '@@'"),
+    ("later: elixir env", of(BASE64, 64), 'System.put_env("SECRET_KEY_BASE", "@@")'),
+    ("later: rust env", TOKEN, 'std::env::set_var("API_TOKEN", "@@");'),
+    ("later: node env", TOKEN, "process.env.API_TOKEN = '@@'"),
+    ("later: go env", TOKEN, 'os.Setenv("API_TOKEN", "@@")'),
+    ("later: dart define", TOKEN, "flutter run --dart-define=API_KEY=@@"),
+    ("later: android gradle", TOKEN, 'buildConfigField "String", "API_KEY", "\\"@@\\""'),
+    ("later: xcconfig", TOKEN, "API_KEY = @@"),
+    ("later: plist password", STRONG, "<key>password</key><string>@@</string>"),
+    ("later: strings.xml", TOKEN, '<string name="api_key">@@</string>'),
+    ("later: unity", TOKEN, "apiKey: @@"),
 )  # fmt: skip
 
 # -- passwords that look like words, where configuration gives them -----------------------------------

@@ -28,7 +28,8 @@ SPELLINGS = list(spellings())
 # What is not found, and why it is worth a note: there is neither a form nor a name nor a telling place.
 MISSED = {
     "bundler", "honeycomb", "jwk", "mnemonic", "net use", "net user", "openvpn static",
-    "pgpass star", "poetry", "poetry basic", "redis auth", "sentence slash", "sqlplus", "wpa supplicant",
+    "later: rabbitmqctl", "later: redis acl", "pgpass star", "poetry", "poetry basic", "redis auth",
+    "sentence slash", "sqlplus", "wpa supplicant",
 }  # fmt: skip
 
 TOKEN = of(ALNUM, 32)(random.Random(7))
@@ -154,6 +155,8 @@ def test_a_password_may_be_a_word_where_configuration_gives_it(given: str, value
         "kind: Secrets are kept elsewhere\ndata: none", "| user | password |\n|---|---|\n| ada | (secret) |",
         "token page 12345678901234567890", "UNRESERVED_PAT = r'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop'",
         "CACHE_KEY=3f2a9c8b7d6e5f40a1b2c3d4e5f60718", "src/one/two/Three4.py\nsrc/one/two/Five6.py\n",
+        "the secret is empty**: set it", "arn:aws:secretsmanager:*:*:secret:redshift*",
+        "id,name\nada7x9Kq2,bob",
         "-----END CERTIFICATE-----", "see https://ada@git.local/x.git",
         "/webhooks/incoming/handlers/registry.py",
     ],

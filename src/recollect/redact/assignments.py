@@ -49,7 +49,7 @@ STEM_CHARS = 40  # how much of a name is read before the word that matters
 _WORD = re.compile(
     r"(?:pass(?:w(?:or)?[dt]|phrase|code)?|pwd?|secret|token|key|credentials?|_pat|_auth|_salt|_psk)"
     r"(?:[_-]?(?:key|base|value|val|base64|b64|data|string|str|raw|plain|text|prod(?:uction)?|stag(?:e|ing)|dev|live"
-    r"|test|main|old|new|[0-9]{1,3})){0,2}(?![A-Za-z0-9_])",
+    r"|test|main|old|new|private|[0-9]{1,3})){0,2}(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
 # Words that are told from a part of another one by what stands before them.
@@ -57,7 +57,7 @@ _SHORT = re.compile(r"_(?:pat|auth|salt|psk)(?![a-z0-9])")
 _KEYS = re.compile(
     r"(?:api|app(?:lication)?|access|secret|private|auth|account|encrypt(?:ion)?|sign(?:ing|ature)?|master|service"
     r"|admin|client|deploy|consumer|shared|webhook|subscription|license|insert|ingest"
-    r"|instrumentation|hmac|jwt|ssh|aes)[_.\- ]?$",
+    r"|instrumentation|validation|decryption|hmac|jwt|ssh|aes)[_.\- ]?$",
     re.IGNORECASE,
 )
 _NOT_KEYS = re.compile(
@@ -112,7 +112,7 @@ def _is_believed(stem: str, word: str, value: str, form: str) -> bool:
         return _is_password_name(stem, word, form) and _is_password_given(stem, low, value, form)
     if low.startswith("secret"):
         worded = form == "env" and is_worded(value) and not value.isalnum()
-        return worded or is_random(value) or (form != "code" and _is_made_up(value))
+        return worded or is_random(value) or (form != "code" and _is_made_up(value, form))
     return is_random(value)
 
 
@@ -129,10 +129,12 @@ def _is_password_name(stem: str, word: str, form: str) -> bool:
     """Whether `pass` or `pw` is the last word of a name (`smtpPass`) or all of it: no `bypass`."""
     if not _VERDICT.match(word):
         return True
+    if stem.lower() == "require":
+        return True
     if form == "quoted":  # a call, or a list
         return False
     if stem.strip("-"):
-        return stem[-1] in "_-." or stem.lower() == "require" or (stem[-1].islower() and word[0] == "P")
+        return stem[-1] in "_-." or (stem[-1].islower() and word[0] == "P")
     return form in ("config", "option" if stem else "key") or word.lower() == "pw"
 
 
@@ -156,8 +158,13 @@ def _is_password_given(stem: str, word: str, value: str, form: str) -> bool:
 _NUMBERED = re.compile(r"[A-Za-z]{4,}[0-9]{2,6}[A-Za-z]?")  # as hardly any name in a program is
 
 
-def _is_made_up(value: str) -> bool:
-    return len(value) >= 8 and any(map(str.isdigit, value)) and is_password(value)
+def _is_made_up(value: str, form: str) -> bool:
+    signs = _DIGIT if form in ("prose", "quoted") else _SIGN
+    return len(value) >= 8 and signs.search(value) is not None and is_password(value)
+
+
+_DIGIT = re.compile(r"[0-9]")
+_SIGN = re.compile(r"[0-9!#%^+~?$&=|]")
 
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|->|::)[A-Za-z_][A-Za-z_0-9]*)*")
@@ -174,7 +181,9 @@ _GIVEN = re.compile(
                       | (?P<else>\|\||\?\?|or[ ]) ) \*{0,2} [ \t]{0,20}
         (?: [&!][\w!]{1,20}[ \t]{1,4} | \\\r?\n[ \t]{0,20}
           | (?P<block>[|>][+-]?[0-9]?[ \t]{0,4}(?:\r?\n|\\n)[ \t]{1,20})
-          | \(?\s{1,40}+(?=[frbu]?["']) )?
+          | \s{1,20}string\([0-9]{1,4}\)[ ] | \(?\s{1,40}+(?=[frbu]?["']) )?
+      | \.(?:send_?keys|fill|type|set_?value)\([ \t]{0,4}
+      | (?:[ ][\w-]{1,20}="[^"\n]{0,60}"){1,4}[ ]value=
       | ,?(?:\s|\\{1,8}n){0,40}+\\{0,15}["']?value\\{0,15}["']?[ \t]{0,4}[:=][ \t]{0,4}
       | [ ]\{\s{1,20}(?:(?:type|description|sensitive)[^\n]{0,80}\n\s{0,20}){0,3}default[ ]{1,20}=[ ]
       | </key>\s{0,40}<string> | [ ]FOR[ ]\S{1,60}[ ]=[ ]
@@ -191,7 +200,8 @@ _OPEN = re.compile(
 _VERB = re.compile(
     r"(?:\b(?:set(?:env|x)?|ENV|ARG|export|config(?:ure)?[ ]set|git[ ]config)"
     r"(?:[ ]-{1,2}\w{1,12}){0,2}[ ]{1,4}"
-    r"|\#define[ ]{1,8}|(?:WITH|ENCRYPTED|connect[ ]\S{1,64}|-u[ ]?root)[ ]|\blogin\s{1,4}\S{1,64}\s{1,8})"
+    r"|\#define[ ]{1,8}|(?:WITH|USING|ENCRYPTED|(?:connect|user|role|login)[ ][^\s,;]{1,64}|-u[ ]?root)[ ]"
+    r"|\blogin\s{1,4}\S{1,64}\s{1,8})"
     r"[\"']?(?:[\w./@-]{0,80}[:/])?$",
     re.IGNORECASE,
 )

@@ -29,7 +29,7 @@ def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator
         yield from _cut_key_spans(text, lowered)
     if "secret" in present and "kind" in lowered:
         yield from _cluster_spans(text, lowered)
-    if "pass" in present and "|" in text:
+    if "pass" in present and "\n" in text:
         yield from _table_spans(text, lowered)
     if "(" in text:
         for match in _CALL.finditer(text):
@@ -171,15 +171,6 @@ RULES = (
         _is_random,
     ),
     _rule(
-        "signed-url",
-        "://",
-        r"://[^\s\"'<>`\\?]{1,300}\?(?:[^\s\"'<>`\\=&]{1,60}=[^\s\"'<>`\\&]{0,300}&(?:amp;)?){0,12}?"
-        r"(?:code|sig|signature|appid|auth|key|hmac|jwt|ticket|otp|hdnts|sid|session(?:_?id)?)="
-        r"(?P<secret>(?P<body>[A-Za-z0-9%+/=_.~-]{20,200}+))",
-        r"[A-Za-z0-9%+/=_.~-]*+",
-        _is_random,
-    ),
-    _rule(
         "bearer-token",
         "bearer",
         rf"bearer(?:[ \t]|%20|\+){{1,4}}{_QUOTES}(?P<secret>(?P<body>{_HEADER}{{12,{VALUE_CHARS}}}+))",
@@ -262,7 +253,7 @@ GATES = (*GATED, "cookie", "secret", "pass")
 # Calls that take a token, or a login: as two strings, or as one that is then encoded.
 _CALL = re.compile(
     r"\((?:(?<=Client\()[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
-    r"|(?:(?<=getConnection\()[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
+    r"|(?:(?:(?<=getConnection\()|(?<=\.login\())[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
     r"|(?:(?<=from\()|(?<=btoa\()|(?<=b64encode\())b?[\"'][\w.@-]{1,40}:)"
     r"(?P<secret>[^\s\"'`\\]{4,128})[\"'])"
 )
@@ -324,30 +315,40 @@ def _cluster_spans(text: str, lowered: str) -> Iterator[Span]:
 
 # -- tables -----------------------------------------------------------------------------------------
 
-_HEADING = re.compile(r"pass(?:word|wd)?[*` ]{0,20}\|")
+_HEADING = re.compile(r"pass(?:word|wd)?[*`\" ]{0,20}(?:(?P<by>[|,;\t])|\r?\n)")
 _RULER = re.compile(r"[ ]{0,8}\|[ :|-]{3,300}(?=\n)")
+_NAMES = re.compile(r"[\w \"-]{1,40}(?:[,;\t][\w \"-]{1,40}){1,20}")
 _ROWS_MAX = 50
 _ROW_CHARS = 1000
 
 
 def _table_spans(text: str, lowered: str) -> Iterator[Span]:
-    """The column of a Markdown table that is headed by `password`."""
+    """The column of a table that is headed by `password`: in Markdown, or separated by commas."""
     for heading in _HEADING.finditer(lowered):
         start = text.rfind("\n", max(0, heading.start() - _ROW_CHARS), heading.start()) + 1
-        ruler = _RULER.match(text, text.find("\n", heading.end()) + 1)
-        if ruler and text[start : start + 9].lstrip().startswith("|"):
-            yield from _column_spans(text, ruler.end() + 1, text.count("|", start, heading.start()))
+        end = text.find("\n", start, start + _ROW_CHARS)
+        if end < 0:
+            continue
+        head = text[start:end].rstrip("\r")
+        if head.lstrip().startswith("|"):
+            by, ruler = "|", _RULER.match(text, end + 1)
+            end = ruler.end() if ruler else -1
+        else:
+            by = heading["by"] or next((each for each in ",;\t" if each in head), "")
+            end = end if by and _NAMES.fullmatch(head) else -1
+        if end >= 0:
+            yield from _column_spans(text, end + 1, by, head[: heading.start() - start].count(by))
 
 
-def _column_spans(text: str, at: int, column: int) -> Iterator[Span]:
+def _column_spans(text: str, at: int, by: str, column: int) -> Iterator[Span]:
     for _ in range(_ROWS_MAX):
         end = text.find("\n", at, at + _ROW_CHARS)
-        cells = text[at : end if end >= 0 else at + _ROW_CHARS].split("|")
-        if cells[0].strip() or len(cells) <= column + 1:
+        cells = text[at : end if end >= 0 else at + _ROW_CHARS].split(by)
+        if len(cells) <= max(column, 1) or (by == "|" and cells[0].strip()):
             return
-        value = cells[column].strip(" `*")
+        value = cells[column].strip(' `*"\r')
         if is_password(value):
-            begin = at + len("|".join(cells[:column])) + 1 + cells[column].find(value)
+            begin = at + len(by.join(cells[:column])) + len(by) * (column > 0) + cells[column].find(value)
             yield begin, begin + len(value), "password"
         if end < 0:
             return

@@ -58,6 +58,9 @@ def _is_break(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_piece(piece: str) -> bool:
-    return is_random(piece) or (
-        len(piece) < 12 and any(map(str.isdigit, piece)) and any(map(str.isupper, piece))
-    )
+    return _MIXED.match(piece) is not None or is_random(piece)
+
+
+_MIXED = re.compile(
+    r"(?=[^0-9]{0,64}[0-9])(?=[^A-Z]{0,64}[A-Z])(?=[^a-z]{0,64}[a-z])[A-Za-z0-9+=_-]{8,200}\Z"
+)
