@@ -2,8 +2,10 @@
 
 Every value is drawn when it is asked for, so nothing in this file is a secret. Rules were tuned on one half of
 the spellings, by the checksum of their name, and scored on the other; `LATER` was written when that was done.
-What was missed then was looked at, so for the next rules a new set is due. In a spelling `@@` is the value, `@64@` the value in base64, `@wrap@` the value over several lines, `@%@` percent-encoded.
-What must not be left of it is what `planted` gives beside the text.
+What was missed then was looked at, so for the next rules a new set is due.
+
+In a spelling `@@` is the value, `@64@` the value in base64, `@wrap@` the value over several lines, `@%@`
+percent-encoded. What must not be left of it is what `planted` gives beside the text.
 """
 
 # ruff: noqa: E501 (one spelling is one line)

@@ -121,7 +121,9 @@ def _is_key_name(stem: str, value: str, form: str) -> bool:
         return True
     if "." in value:  # the name of a setting
         return False
-    telling = form in ("env", "option") or stem[:2] in ("X-", "x-") or (stem[-1:] == "_" and stem.isupper())
+    telling = (
+        form in ("env", "option") or stem[:2] in ("X-", "x-", "--") or (stem[-1:] == "_" and stem.isupper())
+    )
     return telling and not _NOT_KEYS.search(stem)
 
 
@@ -135,7 +137,7 @@ def _is_password_name(stem: str, word: str, form: str) -> bool:
         return False
     if stem.strip("-"):
         return stem[-1] in "_-." or (stem[-1].islower() and word[0] == "P")
-    return form in ("config", "option" if stem else "key") or word.lower() == "pw"
+    return form in ("config", *(("option", "string") if stem else ("key",))) or word.lower() == "pw"
 
 
 _VERDICT = re.compile(r"pass(?!w|phrase|code)|pw(?!d)", re.IGNORECASE)
@@ -215,7 +217,9 @@ def _form(text: str, start: int, span: tuple[int, int], given: str, name: str) -
     """How a bare value is given: as an option, in an environment, by configuration, by code, in prose."""
     end = span[1]
     if name.startswith("-"):
-        return "option"
+        return "option" if given.strip() else "string"
+    if given.startswith(">"):  # an element of XML
+        return "string"
     if "=" not in given and ":" not in given:
         return "prose"
     line = text[max(0, start - LINE_CHARS, text.rfind("\n", 0, start) + 1) : start]
