@@ -144,7 +144,11 @@ def _round(texts: list[str], stale: list[int], known: dict[str, str], found: Cou
     spans = {at: [_spans(piece) for piece in _pieces(texts[at])[::2]] for at in stale}
     for at, inside in spans.items():
         for piece, each in zip(_pieces(texts[at])[::2], inside, strict=True):
-            known |= {piece[start:end]: kind for start, end, kind in each}
+            for start, end, kind in each:
+                value = piece[start:end]
+                known[value] = kind
+                if "\n" in value and kind != "private-key":  # it was broken over lines: each of them
+                    known |= dict.fromkeys(value.split(), kind)
     forms = _forms(known)
     changed = [at for at, text in enumerate(texts) if any(spans.get(at, ())) or _holds(text, forms)]
     for at in changed:
@@ -189,10 +193,16 @@ def _spans(text: str) -> list[Span]:
     runs = "\n" + "\n".join(found) if found else ""
     spans = _plain_spans(text, runs)
     if runs:
-        spans += wrapped_spans(text, lambda joined: _plain_spans(joined, "\n" + joined))
+        if "\n" in text:
+            spans += wrapped_spans(text, _inner_spans)
         if _may_be_encoded(runs):
             spans += _encoded_spans(text)
     return _merge(spans) if spans else []
+
+
+def _inner_spans(text: str) -> list[Span]:
+    """What stands in a text that was made from another one, all of it taken for one run."""
+    return _plain_spans(text, "\n" + text)
 
 
 def _plain_spans(text: str, runs: str) -> list[Span]:
@@ -250,11 +260,11 @@ def _encoded_spans(text: str) -> Iterator[Span]:
     """Runs of base64 and of percent-encoding that hold a secret."""
     for match in _BASE64_RUN.finditer(text):
         inner = decoded(match[0])
-        if inner and (spans := _plain_spans(inner, "\n" + inner)):
+        if inner and (spans := _inner_spans(inner)):
             yield (*match.span(), spans[0][2])
     for match in _PERCENT_RUN.finditer(text) if "%" in text else ():
         inner = unquote(match[0]) if "%" in match[0] else ""
-        if inner and (spans := _plain_spans(inner, "\n" + inner)):
+        if inner and (spans := _inner_spans(inner)):
             yield (*match.span(), spans[0][2])
 
 

@@ -1,7 +1,7 @@
 """Values that a terminal or a mail broke over lines: the text is read once more without those line ends.
 
 A line end counts as such a break if what stands before it and after it both look like a piece of a random
-value, and the piece after it is all of its line.
+value, and the piece after it is all of its line and no longer than the line before.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ _REST = re.compile(
 
 def wrapped_spans(text: str, find: Callable[[str], list[Span]]) -> Iterator[Span]:
     """What `find` finds across line ends that are no more than breaks."""
-    breaks = (
-        [match.span() for match in _BREAK.finditer(text) if _is_break(text, match)] if "\n" in text else []
-    )
+    breaks = [match.span() for match in _BREAK.finditer(text) if _is_break(text, match)]
     if "\\\n" in text:
         breaks += [match.span() for match in _CONTINUED.finditer(text) if _is_break(text, match)]
         breaks.sort()
@@ -54,7 +52,13 @@ def wrapped_spans(text: str, find: Callable[[str], list[Span]]) -> Iterator[Span
 def _is_break(text: str, match: re.Match[str]) -> bool:
     after = match["after"][:VALUE_CHARS]
     before = _BEFORE.search(text, max(0, match.start() - 64), match.start())
-    return before is not None and _is_piece(before[0]) and _is_piece(after)
+    if before is None or not _is_piece(before[0]) or not _is_piece(after):
+        return False
+    width = match.start() - text.rfind("\n", max(0, match.start() - _WIDTH_MAX), match.start()) - 1
+    return match.end() - match.start() - 1 + len(match["after"]) <= width
+
+
+_WIDTH_MAX = 400
 
 
 def _is_piece(piece: str) -> bool:
