@@ -28,7 +28,17 @@ from tests.support import ROOT
 from tests.support.examples import examples
 
 import recollect.redact
-from recollect.redact import assignments, contexts, engine, has_secret, plausible, redact, redact_object
+from recollect.redact import (
+    assignments,
+    commands,
+    contexts,
+    engine,
+    has_secret,
+    plausible,
+    redact,
+    redact_object,
+    wrapped,
+)
 from recollect.redact.issuers import FILE, LETTERS, issuers
 
 RULES = [rule for group in issuers() for rule in group.rules]
@@ -392,8 +402,18 @@ def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyP
 def patterns() -> list[re.Pattern[str]]:
     """Every pattern that may turn out not to match, after having read."""
     heads = [rule.head for rule in (*RULES, *contexts.RULES)]
-    given = [assignments._WORD, assignments._GIVEN, assignments._OPEN, assignments._BARE]
-    return [*heads, *given, contexts._COOKIE, contexts._PAIR]
+    rooms = (assignments, commands, contexts, wrapped)
+    here = [each for room in rooms for each in vars(room).values() if isinstance(each, re.Pattern)]
+    values = [value for pairs in commands.OPTIONS.values() for pair in pairs for value in pair]
+    bounded = [each for each in (*here, *values) if each not in FOLLOWING]
+    return [*heads, *dict.fromkeys(bounded)]
+
+
+# These say how far something goes that was accepted, or read what is cut out for them.
+FOLLOWING = (
+    assignments._BARE_TAIL, assignments._BLOCK_TAIL, assignments._IDENTIFIER, assignments._NUMBERED,
+    contexts._KEY_LINES,
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("pattern", patterns(), ids=lambda each: each.pattern[:40])
@@ -410,6 +430,13 @@ SLOW = (
     'password="\\\\\\',
     "mysql -u ", "authorization: ", "password=[redacted:x]", "password=Hx7kd82L ", "secret,\n\n",
     "LS0tLS1CRUdJTi",
+    "docker login -p ", "curl -u a:b ", " -p", "echo a | sudo -S ", "vault login ",
+    "kind: Secret\ndata:\n  a: b\n",
+    "a7B9c1D3e5F7g9H1i3J5\n", "a7B9c1D3e5F7g9H1i3J5\\\n", "-----END PRIVATE KEY-----\n", "Client('",
+    "auth=('a', '",
+    "| password |\n|---|\n| Hx7kd82L |\n", "$2b$12$", "\tTRUE\t1\ta\t",
+    "MIIEvAIBADANBgkqhkiG9w0BAQEFAASC\n", "_pat=",
+    "https://a/?code=", "password: |\n  ", "set -x token ", "sk_ pat re_ 2", "authorization: digest a=",
     "AKIAABCDEFGHIJKLMNOP", "1234567890:AA", "password='password=\"", f"{TOKEN} ", f"password={TOKEN}",
 )  # fmt: skip
 
@@ -442,7 +469,11 @@ def _calls(text: str) -> int:
 def test_every_kind_is_named_in_its_page() -> None:
     page = (ROOT / "docs" / "redact.md").read_text("utf-8")
     kinds = {rule.kind for rule in (*RULES, *contexts.RULES, *SEARCHED)}
-    kinds |= {kind for _, kind in assignments._KINDS} | {row[0] for row in KINDS} | {"cookie", "unsettled"}
+    kinds |= (
+        {kind for _, kind in assignments._KINDS}
+        | {row[0] for row in KINDS}
+        | {"cookie", "password-hash", "unsettled"}
+    )
     assert not [kind for kind in sorted(kinds) if f"`{kind}`" not in page]
 
 

@@ -1,4 +1,4 @@
-"""Secrets that are known by where they stand: URLs, headers, cookies, key blocks, command lines.
+"""Secrets that are known by where they stand: URLs, headers, cookies, key blocks, calls, tables.
 
 What holds for `tokens` holds here: bounded before a yes, whole after it. A private key ends with its END
 line or, where a log cut it off, with its last line of base64; line numbers, quotes and `\\n` are part of it.
@@ -10,18 +10,51 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from recollect.redact.issuers import BETWEEN, KEY_TAIL
 from recollect.redact.plausible import VALUE_CHARS, decoded, is_filler, is_password, is_random
-from recollect.redact.tokens import Span, spans_at
+from recollect.redact.tokens import Span, span_at
 
 
-def context_spans(text: str, lowered: str) -> Iterator[Span]:
-    """Every secret that stands where secrets stand; `lowered` is the text in small letters."""
-    for rule in RULES:
-        for anchor in rule.anchors:
-            if anchor in lowered:
-                yield from spans_at(rule, anchor, text, lowered)
-    if "cookie" in lowered:
+def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator[Span]:
+    """Every secret that stands where secrets stand; `lowered` is the text in small letters.
+
+    `present` says which words of `GATES` are in it: without its gate a rule finds nothing.
+    """
+    for gate in present:
+        for anchor, rules in GATED.get(gate, _NONE).items():
+            yield from _anchored_spans(anchor, rules, text, lowered)
+    if "cookie" in present:
         yield from _cookie_spans(text, lowered)
+    if "private" in present:
+        yield from _cut_key_spans(text, lowered)
+    if "secret" in present and "kind" in lowered:
+        yield from _cluster_spans(text, lowered)
+    if "pass" in present and "\n" in text:
+        yield from _table_spans(text, lowered)
+    if "(" in text:
+        for match in _CALL.finditer(text):
+            if match["token"] and is_random(match["token"]):
+                yield (*match.span("token"), "token")
+            elif match["secret"] and is_password(match["secret"]):
+                yield (*match.span("secret"), "password")
+    if "$" in text:
+        for match in _HASH.finditer(text):
+            yield (*match.span(), "password-hash")
+    if "\t" in text:
+        for match in _COOKIE_ROW.finditer(text):
+            yield (*match.span("secret"), "cookie")
+
+
+def _anchored_spans(anchor: str, rules: tuple[ContextRule, ...], text: str, lowered: str) -> Iterator[Span]:
+    """What the rules of one anchor find, each of them on from where it found something."""
+    free = dict.fromkeys(rules, 0)
+    at = lowered.find(anchor)
+    while at >= 0:
+        for rule in rules:
+            if at >= free[rule] and (span := span_at(rule, text, at)):
+                free[rule] = span[1]
+                yield span
+        at = lowered.find(anchor, at + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +62,7 @@ class ContextRule:
     """One place: `head` is matched where an anchor begins, in any letter case; `tail` goes on to the end."""
 
     kind: str
+    gate: str
     anchors: tuple[str, ...]
     head: re.Pattern[str]
     tail: re.Pattern[str]
@@ -36,10 +70,11 @@ class ContextRule:
 
 
 def _rule(
-    kind: str, anchors: str, head: str, tail: str, accepts: Callable[[re.Match[str]], bool]
+    kind: str, anchors: str, head: str, tail: str, accepts: Callable[[re.Match[str]], bool], gate: str = ""
 ) -> ContextRule:
+    found = tuple(anchors.split("\n"))
     return ContextRule(
-        kind, tuple(anchors.split()), re.compile(head, re.IGNORECASE), re.compile(tail), accepts
+        kind, gate or found[0], found, re.compile(head, re.IGNORECASE), re.compile(tail), accepts
     )
 
 
@@ -49,6 +84,10 @@ def _rule(
 def _is_credential(match: re.Match[str]) -> bool:
     value = match["body"]
     return is_random(value) or (len(value) >= 16 and is_password(value))
+
+
+def _is_random(match: re.Match[str]) -> bool:
+    return is_random(match["body"])
 
 
 def _is_real(match: re.Match[str]) -> bool:
@@ -70,51 +109,44 @@ def _is_url_password(match: re.Match[str]) -> bool:
 
 
 def _is_key(match: re.Match[str]) -> bool:
-    first = match["body"]
-    return all(re.search(each, first) for each in ("[A-Z]", "[a-z]", "[0-9]")) and not is_filler(first)
+    return _has_all(match["body"]) and not is_filler(match["body"])
 
 
-def _is_encoded_key(match: re.Match[str]) -> bool:
-    return "PRIVATE KEY" in decoded(match["body"])
+def _has_all(line: str) -> bool:
+    return all(re.search(each, line) for each in ("[A-Z]", "[a-z]", "[0-9]"))
 
 
 # -- the table ----------------------------------------------------------------------------------
 
 _QUOTES = r"[\"'\\]{0,6}"
-_HEADER = r"[A-Za-z0-9._~+/=:%-]"
+_HEADER = r"[A-Za-z0-9._~+/=:%!-]"
 _URL = r"[^\s\"'<>`\\"
-
-# Between the lines of a key: line ends, also as escapes, and what a listing or a quotation puts there.
-_BETWEEN = r"(?:\\{1,8}[nrt]|[\s\"',>|#*:→]|\+(?=\s)|(?<=[\n\"])[+-](?!-)|[0-9]{1,6}(?=[\t→:|]))"
-_KEY_HEADER = r"(?:(?:Proc-Type|DEK-Info|Version|Comment)[^\n\\]{0,80})"
-_KEY_TAIL = (
-    rf"[A-Za-z0-9+/=_-]*+(?:{_BETWEEN}*+[A-Za-z0-9+/=_-]{{16,}}+)*+"
-    rf"(?:(?:{_BETWEEN}*+[A-Za-z0-9+/=]{{1,80}}+)?{_BETWEEN}*+-----END [A-Z0-9 ]{{0,40}}-----)?"
+_STRING = r"[^\s\"'`\\]"
+_TWO_STRINGS = (
+    r"\([ \t]{0,4}[\"'][^\"'\n]{1,64}[\"'],[ \t]{0,4}"
+    rf"[\"'](?P<secret>(?P<body>{_STRING}{{4,128}}+))[\"']"
 )
+_KEY_HEADER = r"(?:(?:Proc-Type|DEK-Info|Version|Comment|#)[^\n\\]{0,80})"
+_HEAD_CHARS = 20_000  # how far before its END line a key may begin
 
 RULES = (
     _rule(
         "private-key",
         "-----begin",
         rf"(?P<secret>-----BEGIN (?:[A-Z0-9]{{1,16}} ){{0,3}}PRIVATE KEY(?: BLOCK)?-----"
-        rf"(?:{_BETWEEN}|{_KEY_HEADER}){{1,60}}+(?P<body>[A-Za-z0-9+/=]{{24,80}}+))",
-        _KEY_TAIL,
+        rf"(?:{BETWEEN}|{_KEY_HEADER}){{0,60}}+(?P<body>[A-Za-z0-9+/=]{{24,80}}+))",
+        KEY_TAIL,
         _is_key,
-    ),
-    _rule(  # the same in base64, as it stands in a kubeconfig
-        "private-key",
-        "ls0tls1crudjti",
-        r"(?P<secret>(?P<body>LS0tLS1CRUdJTi[A-Za-z0-9+/_-]{50}))",
-        _KEY_TAIL,
-        _is_encoded_key,
+        gate="private",
     ),
     _rule(
         "private-key",
         "private-lines:",
-        rf"Private-Lines:[ \t]{{0,4}}[0-9]{{1,4}}{_BETWEEN}{{1,20}}+"
+        rf"Private-Lines:[ \t]{{0,4}}[0-9]{{1,4}}{BETWEEN}{{1,20}}+"
         r"(?P<secret>(?P<body>[A-Za-z0-9+/=]{24,80}+))",
-        _KEY_TAIL,
+        KEY_TAIL,
         _is_key,
+        gate="private",
     ),
     _rule(
         "url-password",
@@ -131,6 +163,13 @@ RULES = (
         "",
         _is_url_password,
     ),
+    _rule(  # a token in place of the user
+        "url-password",
+        "://",
+        r"(?<=http|ttps)://(?P<secret>(?P<body>[A-Za-z0-9_~.-]{20,200}+))(?::x-oauth-basic|:)?@(?=[A-Za-z0-9])",
+        "",
+        _is_random,
+    ),
     _rule(
         "bearer-token",
         "bearer",
@@ -138,55 +177,182 @@ RULES = (
         rf"{_HEADER}*+",
         _is_credential,
     ),
-    _rule(
+    _rule(  # with its scheme, whatever that is, or without one
         "authorization",
-        "authorization",
+        "auth",
         rf"(?<![A-Za-z])authorization{_QUOTES}\]?[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}"
-        r"(?:(?:token|bot|key|apikey|api-key|bearer|basic)[ \t]{1,4})?"
-        rf"(?P<secret>(?P<body>{_HEADER}{{8,{VALUE_CHARS}}}+))(?![(\[])",
+        r"(?:[A-Za-z][A-Za-z-]{1,24}[ \t]{1,4}(?=\S))?"
+        rf"(?P<secret>(?P<body>{_HEADER}{{8,{VALUE_CHARS}}}+))(?![(\[]|[ \t]+[A-Za-z]+=)",
         rf"{_HEADER}*+",
         _is_credential,
+        gate="auth",
+    ),
+    _rule(
+        "authorization",
+        "auth",
+        rf"(?<![A-Za-z])authorization{_QUOTES}[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}[A-Za-z][\w-]{{1,24}}"
+        r"[ \t][^\n]{0,400}?(?:response|signature|token|mac)=[\"'\\]{0,4}"
+        r"(?P<secret>(?P<body>[A-Za-z0-9%+/=_-]{16,128}+))",
+        r"[A-Za-z0-9%+/=_-]*+",
+        _is_random,
+        gate="auth",
     ),
     _rule(
         "basic-login",
-        "basic auth",
-        rf"(?:basic[ \t]{{1,4}}|auth{_QUOTES}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_QUOTES})"
+        "basic ",
+        rf"basic[ \t]{{1,4}}(?P<secret>(?P<body>[A-Za-z0-9+/_-]{{6,{VALUE_CHARS}}}+={{0,2}}))",
+        r"[A-Za-z0-9+/=_-]*+",
+        _is_login,
+        gate="auth",
+    ),
+    _rule(
+        "basic-login",
+        "auth",
+        rf"auth{_QUOTES}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_QUOTES}"
         rf"(?P<secret>(?P<body>[A-Za-z0-9+/_-]{{6,{VALUE_CHARS}}}+={{0,2}}))",
         r"[A-Za-z0-9+/=_-]*+",
         _is_login,
     ),
+    _rule(  # a call that takes a user and a password
+        "password", "auth", rf"auth=?{_TWO_STRINGS}", "", _is_password, gate="auth"
+    ),
+    _rule("password", "credential(", rf"credential{_TWO_STRINGS}", "", _is_password, gate="credential"),
     _rule(
         "password",
-        "machine",
-        r"machine\s{1,4}\S{1,200}+\s{1,8}login\s{1,4}\S{1,200}+\s{1,8}password\s{1,4}"
-        r"(?P<secret>(?P<body>[^\s\"'\\]{3,200}+))",
-        r"[^\s\"'\\]*+",
-        _is_real,
-    ),
-    _rule(
-        "password",
-        "curl",
-        r"curl[ \t][^\n|;]{0,200}?(?<=\s)(?:-u[ ]?|--user[ =])[\"']?[^\s:\"'@/$]{1,64}+:"
-        r"(?P<secret>(?P<body>[^\s\"'\\@]{4,200}+))",
-        r"[^\s\"'\\@]*+",
-        _is_real,
-    ),
-    _rule(  # what else takes a login like curl; `docker -u user:group` does not
-        "password",
-        "-u --user",
-        r"(?<=\s)(?:-u[ ]?|--user[ =])[\"']?[^\s:\"'@/$]{1,64}+:(?P<secret>(?P<body>[^\s\"'\\@]{4,200}+))",
-        r"[^\s\"'\\@]*+",
+        "auth",
+        r"(?<=master)auth[ ]{1,4}[\"']?(?P<secret>(?P<body>[^\s\"'\\]{4,200}+))",
+        "",
         _is_password,
     ),
+    _rule(  # a token under the name of a host, as package managers keep it
+        "token",
+        "auth",
+        r"auth\"[ \t]{0,4}:[ \t]{0,4}\{\s{0,20}\"[\w.-]{1,80}\"[ \t]{0,4}:[ \t]{0,4}\""
+        r"(?P<secret>(?P<body>[A-Za-z0-9_-]{16,200}+))\"",
+        "",
+        _is_random,
+        gate="auth",
+    ),
     _rule(
         "password",
-        "mysql sshpass",
-        r"(?:mysql(?:dump|admin|import)?[ \t][^\n|;]{0,200}?[ \t]-p|sshpass[ \t]{1,4}-p[ \t]{0,4})"
-        r"[\"']?(?P<secret>(?P<body>[^\s\"'\\-][^\s\"'\\]{3,200}))",
-        r"[^\s\"'\\]*+",
+        "identified by",
+        rf"identified[ ]by[ ]{{1,4}}(?:password[ ])?[\"'](?P<secret>(?P<body>{_STRING}{{4,128}}+))[\"']",
+        "",
         _is_password,
+        gate="identified by",
     ),
 )
+_NONE: dict[str, tuple[ContextRule, ...]] = {}
+GATED: dict[str, dict[str, tuple[ContextRule, ...]]] = {}  # the rules by their gate, then by their anchor
+for _each in RULES:
+    for _anchor in _each.anchors:
+        _anchors = GATED.setdefault(_each.gate, {})
+        _anchors[_anchor] = (*_anchors.get(_anchor, ()), _each)
+GATES = (*GATED, "cookie", "secret", "pass")
+
+# Calls that take a token, or a login: as two strings, or as one that is then encoded.
+_CALL = re.compile(
+    r"\((?:(?<=Client\()[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
+    r"|(?:(?:(?<=getConnection\()|(?<=\.login\())[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
+    r"|(?:(?<=from\()|(?<=btoa\()|(?<=b64encode\())b?[\"'][\w.@-]{1,40}:)"
+    r"(?P<secret>[^\s\"'`\\]{4,128})[\"'])"
+)
+# What a password is kept as: crypt(3), and those who write the same.
+_HASH = re.compile(
+    r"\$(?:2[abxy]\$[0-9]{2}\$[./A-Za-z0-9]{53}|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}"
+    r"|[156y]\$(?:rounds=[0-9]{1,9}\$)?[./A-Za-z0-9]{1,24}\$[./A-Za-z0-9]{22,88}"
+    r"|argon2i?d?\$v=[0-9]{1,3}\$[a-z0-9=,]{1,40}\$[A-Za-z0-9+/]{8,64}\$[A-Za-z0-9+/]{16,128}"
+    r"|production\$[a-z0-9]{16}\$[0-9a-f]{32})(?![./A-Za-z0-9])"
+)
+
+
+# -- keys without their BEGIN line --------------------------------------------------------------
+
+_KEY_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,16} ){0,3}$", re.IGNORECASE)
+_KEY_LINES = re.compile(
+    rf"[A-Za-z0-9+/=]{{24,}}+(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{24,}}+)*+"
+    rf"(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{1,80}}+)?{BETWEEN}{{0,40}}+\Z"
+)
+
+
+def _cut_key_spans(text: str, lowered: str) -> Iterator[Span]:
+    """Lines of base64 before an END line."""
+    begin, at = 0, lowered.find("private key")
+    while at >= 0:
+        end = _KEY_END.search(text, max(0, at - 60), at)
+        if end:
+            found = _KEY_LINES.search(text, max(begin, end.start() - _HEAD_CHARS), end.start())
+            if found and _has_all(found[0][:200]):
+                yield found.start(), end.start(), "private-key"
+            begin = at
+        at = lowered.find("private key", at + 1)
+
+
+# -- secrets of a cluster -------------------------------------------------------------------------
+
+_CLUSTER = re.compile(r"kind[\"'\\]{0,4}:[ ]{0,4}[\"'\\]{0,4}secret\b(?!s)")
+_DATA = re.compile(r"(?:^|[\s{,\"'\\])(?:stringdata|data)[\"'\\]{0,4}:[ ]{0,4}(?:\{|(?=\n|\\n))")
+_DATUM = re.compile(
+    r"(?:\s|\\n|,){0,40}[\"'\\]{0,4}(?P<name>[\w.-]{1,100})[\"'\\]{0,4}:[ ]{1,4}"
+    r"[\"'\\]{0,4}(?P<value>[^\s\"'\\,{}]{0,8000})[\"'\\]{0,4}"
+)
+_CLUSTER_CHARS = 4000
+_NOT_DATA = frozenset({"kind", "metadata", "type", "apiversion", "name", "immutable", "stringdata"})
+
+
+def _cluster_spans(text: str, lowered: str) -> Iterator[Span]:
+    """The values of a Kubernetes secret, whatever their names; its kind may stand before or after."""
+    if not (kind := _CLUSTER.search(lowered)):
+        return
+    start = max(0, kind.start() - _CLUSTER_CHARS)
+    for data in _DATA.finditer(lowered, start, kind.end() + _CLUSTER_CHARS):
+        at = data.end()
+        while (datum := _DATUM.match(text, at)) and datum["name"].lower() not in _NOT_DATA:
+            if len(datum["value"]) >= 4 and not is_filler(datum["value"]):
+                yield (*datum.span("value"), "secret")
+            at = datum.end()
+
+
+# -- tables -----------------------------------------------------------------------------------------
+
+_HEADING = re.compile(r"pass(?:word|wd)?[*`\" ]{0,20}(?:(?P<by>[|,;\t])|\r?\n)")
+_RULER = re.compile(r"[ ]{0,8}\|[ :|-]{3,300}(?=\n)")
+_NAMES = re.compile(r"[\w \"-]{1,40}(?:[,;\t][\w \"-]{1,40}){1,20}")
+_ROWS_MAX = 50
+_ROW_CHARS = 1000
+
+
+def _table_spans(text: str, lowered: str) -> Iterator[Span]:
+    """The column of a table that is headed by `password`: in Markdown, or separated by commas."""
+    for heading in _HEADING.finditer(lowered):
+        start = text.rfind("\n", max(0, heading.start() - _ROW_CHARS), heading.start()) + 1
+        end = text.find("\n", start, start + _ROW_CHARS)
+        if end < 0:
+            continue
+        head = text[start:end].rstrip("\r")
+        if head.lstrip().startswith("|"):
+            by, ruler = "|", _RULER.match(text, end + 1)
+            end = ruler.end() if ruler else -1
+        else:
+            by = heading["by"] or next((each for each in ",;\t" if each in head), "")
+            end = end if by and _NAMES.fullmatch(head) else -1
+        if end >= 0:
+            yield from _column_spans(text, end + 1, by, head[: heading.start() - start].count(by))
+
+
+def _column_spans(text: str, at: int, by: str, column: int) -> Iterator[Span]:
+    for _ in range(_ROWS_MAX):
+        end = text.find("\n", at, at + _ROW_CHARS)
+        cells = text[at : end if end >= 0 else at + _ROW_CHARS].split(by)
+        if len(cells) <= max(column, 1) or (by == "|" and cells[0].strip()):
+            return
+        value = cells[column].strip(' `*"\r')
+        if is_password(value):
+            begin = at + len(by.join(cells[:column])) + len(by) * (column > 0) + cells[column].find(value)
+            yield begin, begin + len(value), "password"
+        if end < 0:
+            return
+        at = end + 1
 
 
 # -- cookies ------------------------------------------------------------------------------------
@@ -194,6 +360,8 @@ RULES = (
 _COOKIE = re.compile(rf"cookie{_QUOTES}[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}", re.IGNORECASE)
 _PAIR = re.compile(r"[ \t]{0,4}([^=;,\s\"'\\]{1,100}+)=([^;,\s\"'\\]{0,8000}+);?")
 _LOGIN = re.compile(r"sess|auth|token|sid|jwt|login|remember", re.IGNORECASE)
+# A browser's, as curl keeps it in a file.
+_COOKIE_ROW = re.compile(r"\t(?:TRUE|FALSE)\t[0-9]{1,12}\t[^\t\n]{1,100}\t(?P<secret>[^\s]{12,4000})")
 
 
 def _cookie_spans(text: str, lowered: str) -> Iterator[Span]:

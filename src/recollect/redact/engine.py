@@ -16,10 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
+from recollect.redact import assignments, commands, contexts
 from recollect.redact.assignments import assigned_spans, field_kind
+from recollect.redact.commands import command_spans
 from recollect.redact.contexts import context_spans
 from recollect.redact.plausible import decoded
 from recollect.redact.tokens import Span, token_spans
+from recollect.redact.wrapped import wrapped_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,16 @@ def _may_hold(key: Any) -> bool:
 
 
 def _field_kind(place: Any, key: Any) -> str:
-    """What a string is by the name of its field, or by the name beside it: `{"name": ..., "value": ...}`."""
-    if not isinstance(key, str):
-        return ""
-    name = place.get("name") if key == "value" else key
+    """What a string is by the name of its field, by the name beside it, or by the option before it.
+
+    `{"name": "DB_PASSWORD", "value": ...}`, `["--token", ...]`
+    """
+    if isinstance(key, str):
+        name = place.get("name", place.get("key")) if key == "value" else key
+    else:
+        name = place[key - 1] if isinstance(key, int) and key > 0 else None
+        if not isinstance(name, str) or not name.startswith("-"):
+            return ""
     return field_kind(name, place[key]) if isinstance(name, str) else ""
 
 
@@ -135,7 +144,11 @@ def _round(texts: list[str], stale: list[int], known: dict[str, str], found: Cou
     spans = {at: [_spans(piece) for piece in _pieces(texts[at])[::2]] for at in stale}
     for at, inside in spans.items():
         for piece, each in zip(_pieces(texts[at])[::2], inside, strict=True):
-            known |= {piece[start:end]: kind for start, end, kind in each}
+            for start, end, kind in each:
+                value = piece[start:end]
+                known[value] = kind
+                if "\n" in value and kind != "private-key":  # it was broken over lines: each of them
+                    known |= dict.fromkeys(value.split(), kind)
     forms = _forms(known)
     changed = [at for at, text in enumerate(texts) if any(spans.get(at, ())) or _holds(text, forms)]
     for at in changed:
@@ -179,9 +192,17 @@ def _spans(text: str) -> list[Span]:
     found = _RUN.findall(text)
     runs = "\n" + "\n".join(found) if found else ""
     spans = _plain_spans(text, runs)
-    if runs and _may_be_encoded(runs):
-        spans += _encoded_spans(text)
+    if runs:
+        if "\n" in text:
+            spans += wrapped_spans(text, _inner_spans)
+        if _may_be_encoded(runs):
+            spans += _encoded_spans(text)
     return _merge(spans) if spans else []
+
+
+def _inner_spans(text: str) -> list[Span]:
+    """What stands in a text that was made from another one, all of it taken for one run."""
+    return _plain_spans(text, "\n" + text)
 
 
 def _plain_spans(text: str, runs: str) -> list[Span]:
@@ -191,7 +212,15 @@ def _plain_spans(text: str, runs: str) -> list[Span]:
     lowered = text.lower()
     if len(lowered) != len(text):  # some letters become two
         lowered = text.translate(_SMALL)
-    return [*spans, *context_spans(text, lowered), *assigned_spans(text, lowered)]
+    # One search for each word serves all rules; most texts hold none of them.
+    present = tuple(filter(lowered.__contains__, _WORDS))
+    spans += context_spans(text, lowered, present)
+    spans += command_spans(text, present)
+    spans += assigned_spans(text, lowered, present)
+    return spans
+
+
+_WORDS = tuple(dict.fromkeys((*contexts.GATES, *commands.GATES, *assignments.ANCHORS)))
 
 
 _ONE_WORD = re.compile(r"[A-Za-z0-9_./-]*+")
@@ -214,19 +243,28 @@ _BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{24,}+={0,2}")
 _PERCENT_RUN = re.compile(r"[A-Za-z0-9_.~%+/-]{8,}+")
 
 
+# The beginning of text in base64, where a run may begin: the upper bit of each of three letters is not set.
+_ENCODED = re.compile(
+    r"[\n.:=~](?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]){4}"
+    r"[A-Za-z0-9+/_-]{8}"
+)
+
+
 def _may_be_encoded(runs: str) -> bool:
-    return "%" in runs or any(decoded(each[:24]) for each in _BASE64_RUN.findall(runs))
+    if "%" in runs:
+        return True
+    return bool(_ENCODED.search(runs)) and any(decoded(each[:24]) for each in _BASE64_RUN.findall(runs))
 
 
 def _encoded_spans(text: str) -> Iterator[Span]:
     """Runs of base64 and of percent-encoding that hold a secret."""
     for match in _BASE64_RUN.finditer(text):
         inner = decoded(match[0])
-        if inner and (spans := _plain_spans(inner, inner)):
+        if inner and (spans := _inner_spans(inner)):
             yield (*match.span(), spans[0][2])
     for match in _PERCENT_RUN.finditer(text) if "%" in text else ():
         inner = unquote(match[0]) if "%" in match[0] else ""
-        if inner and (spans := _plain_spans(inner, inner)):
+        if inner and (spans := _inner_spans(inner)):
             yield (*match.span(), spans[0][2])
 
 

@@ -15,8 +15,20 @@ from typing import Any
 from recollect.redact.plausible import decoded, is_filler, is_random
 
 # A token may begin after an escape in source text (`\n`), in a URL (%3D), or after a colour (`\x1b[1m`).
-START = r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9A-Fa-f]{2})|(?<=[0-9\[]m))"
+START = (
+    r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u00[0-9A-Fa-f]{2})"
+    r"|(?<=\[m)|(?<=\[[0-9]m)|(?<=\[[0-9]{2}m))"
+)
+# The same, but not inside a run of base64, where any few letters occur.
+ALONE = r"(?<![+/-])" + START
 PARTS = r"(?:\.(?=[A-Za-z_-]{0,20}[0-9])[A-Za-z0-9_-]++)*+"  # after a dot, if no sentence begins there
+
+# Between the lines of a key: line ends, also as escapes, and what a listing or a quotation puts there.
+BETWEEN = r"(?:\\{1,8}[nrt]|[\s\"',>|#*:→]|\+(?=\s)|(?<=[\n\"])[+-](?!-)|[0-9]{1,6}(?=[\t→:|]))"
+KEY_TAIL = (
+    rf"[A-Za-z0-9+/=_-]*+(?:{BETWEEN}*+[A-Za-z0-9+/=_-]{{16,}}+)*+"
+    rf"(?:(?:{BETWEEN}*+[A-Za-z0-9+/=]{{1,80}}+)?{BETWEEN}*+-{{4,5}} ?END [A-Za-z0-9 ]{{0,40}}-{{4,5}})?"
+)
 
 LETTERS = {"alnum": "A-Za-z0-9", "word": "A-Za-z0-9_-", "hex": "0-9a-f", "base64": "A-Za-z0-9+/=_-"}
 FILE = Path(__file__).with_name("issuers.toml")
@@ -34,10 +46,11 @@ class Rule:
     head_text: str
     tail_text: str
     believed: str
+    follows: str = ""  # what comes after any of the anchors: a short one would hint at too much
 
     @property
     def is_bounded(self) -> bool:
-        return self.head_text.startswith(START)
+        return self.head_text.startswith((START, ALONE))
 
     @cached_property
     def head(self) -> re.Pattern[str]:
@@ -59,6 +72,7 @@ class SearchedRule:
     anchor: str
     pattern: re.Pattern[str]
     believed: str
+    follows: str = ""
 
     def accepts(self, match: re.Match[str]) -> bool:
         return is_believed(self.believed, match["body"])
@@ -66,11 +80,34 @@ class SearchedRule:
 
 @dataclass(frozen=True)
 class Group:
-    """Rules, and `hints`: one of these finds something in any text where one of the rules could."""
+    """Rules, and `hints`: one of these finds something in any text where one of the rules could.
+
+    What a hint finds ends with an anchor, unless it is the pattern of the group's only rule.
+    """
 
     hints: tuple[re.Pattern[str], ...]
     rules: tuple[Rule, ...] = ()
     searched: tuple[SearchedRule, ...] = ()
+    finders: tuple[re.Pattern[str], ...] = ()  # find every anchor, where the hints find one: slower
+
+    def anchors_in(self, runs: str) -> set[str]:
+        """The anchors that may be in the runs: some more than are, and none that is not of these rules."""
+        found = {match[0] for finder in self.finders or self.hints for match in finder.finditer(runs)}
+        return {anchor for each in found for anchor in self.ending(each)}
+
+    @cache  # noqa: B019 (there are a few groups, and they stay)
+    def ending(self, found: str) -> frozenset[str]:
+        """The anchors that what was found ends with, and those that go on from it: `apk_user_` for `apk_`."""
+        names = [anchor for rule in self.rules for anchor in rule.anchors]
+        names += [rule.anchor for rule in self.searched]
+        ends = [found[at:] for at in range(len(found))]
+        return frozenset(name for name in names for end in ends if name.startswith(end) and end in self.words)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(anchor for rule in self.rules for anchor in rule.anchors) | {
+            rule.anchor for rule in self.searched
+        }
 
 
 @cache
@@ -93,16 +130,26 @@ def issuers() -> tuple[Group, ...]:
 
 def _bounded(rules: tuple[Rule, ...]) -> Group:
     """Rules whose anchors must stand where a token may begin, as few letters of a text do."""
-    anchors = _any_of([each for rule in rules for each in rule.anchors])
+    anchors = _any_of(_followed(rules))
     # After an escape: one class of letters first, which `re` looks for faster than for a choice of them.
     escape = r"(?<=[\n\\])(?:[nrtbf]|u00[0-9A-Fa-f]{2})|(?<=[\n\[])[0-9]{0,3}m|(?<=%)[0-9A-Fa-f]{2}"
-    hints = (rf"(?<![A-Za-z0-9_]){anchors}", rf"[\n\\\[%](?:{escape}){anchors}")
-    return Group(tuple(map(re.compile, hints)), rules)
+    escaped = re.compile(rf"[\n\\\[%](?:{escape}){anchors}")
+    hint, finder = (re.compile(before + anchors) for before in ("[^A-Za-z0-9_]", "(?<![A-Za-z0-9_])"))
+    return Group((hint, escaped), rules, finders=(finder, escaped))
 
 
 def _free(rules: tuple[Rule, ...], searched: tuple[SearchedRule, ...]) -> Group:
-    anchors = [each for rule in rules for each in rule.anchors] + [each.anchor for each in searched]
+    anchors = _followed(rules) | {each.anchor: each.follows for each in searched}
     return Group((re.compile(_any_of(anchors)),), rules, searched)
+
+
+def _followed(rules: tuple[Rule, ...]) -> dict[str, str]:
+    """Every anchor with what follows it in one of the rules; "" where they differ."""
+    found: dict[str, str] = {}
+    for rule in rules:
+        for anchor in rule.anchors:
+            found[anchor] = rule.follows if found.get(anchor, rule.follows) == rule.follows else ""
+    return found
 
 
 # -- a row as a rule --------------------------------------------------------------------------------
@@ -111,28 +158,56 @@ def _free(rules: tuple[Rule, ...], searched: tuple[SearchedRule, ...]) -> Group:
 def _prefixed(row: dict[str, Any]) -> Rule:
     anchors, letters, least = tuple(row["prefixes"].split()), row["letters"], row["least"]
     letters = LETTERS.get(letters, letters)
-    head = rf"{START}(?P<secret>(?:{'|'.join(map(re.escape, anchors))})(?P<body>[{letters}]{{{least}}}))"
+    start = ALONE if any(each.isalnum() or len(each) <= 3 for each in anchors) else START
+    head = rf"{start}(?P<secret>(?:{'|'.join(map(re.escape, anchors))})(?P<body>[{letters}]{{{least}}}))"
     tail = rf"[_{letters.rstrip('-')}-]*+{PARTS}"
-    return Rule(row["kind"], anchors, head, tail, "real" if least >= 30 else "digits")
+    follows = f"(?=[{letters}]{{{min(least, 16)}}})"
+    # After a prefix that says little, a name with its version has digits too.
+    short = "mixed" if "_" in letters and min(map(len, anchors)) <= 4 else "digits"
+    return Rule(row["kind"], anchors, head, tail, "real" if least >= 30 else short, follows)
 
 
 def _form(row: dict[str, Any]) -> Rule:
-    head, tail = (row[name].replace("{start}", START).replace("{parts}", PARTS) for name in ("head", "tail"))
-    return Rule(row["kind"], tuple(row["anchors"].split()), head, tail, row["believed"])
+    head, tail = (_fill(row[name]) for name in ("head", "tail"))
+    return Rule(
+        row["kind"],
+        tuple(row["anchors"].split()),
+        head,
+        tail,
+        row["believed"],
+        _ahead(row.get("follows", "")),
+    )
+
+
+def _ahead(pattern: str) -> str:
+    return f"(?={pattern})" if pattern else ""
+
+
+def _fill(pattern: str) -> str:
+    for name, part in (("{start}", START), ("{alone}", ALONE), ("{parts}", PARTS), ("{key_lines}", KEY_TAIL)):
+        pattern = pattern.replace(name, part)
+    return pattern
 
 
 def _searched(row: dict[str, Any]) -> SearchedRule:
-    return SearchedRule(row["kind"], row["anchor"], re.compile(row["pattern"]), row["believed"])
+    follows = _ahead(row.get("follows", ""))
+    return SearchedRule(row["kind"], row["anchor"], re.compile(row["pattern"]), row["believed"], follows)
 
 
-def _any_of(words: list[str]) -> str:
-    """A pattern for any of the words that looks at each letter once: three times as fast as `a|b|c`."""
+def _any_of(words: dict[str, str]) -> str:
+    """A pattern for any of the words, with what follows it, that looks at each letter once.
+
+    Three times as fast as `a|b|c`.
+    """
+    by_letter: dict[str, dict[str, str]] = {}
+    for word in sorted(filter(None, words)):
+        by_letter.setdefault(word[0], {})[word[1:]] = words[word]
+    choices = [re.escape(letter) + _any_of(rest) for letter, rest in by_letter.items()]
     if "" in words:
-        return ""
-    by_letter: dict[str, list[str]] = {}
-    for word in sorted(words):
-        by_letter.setdefault(word[0], []).append(word[1:])
-    return "(?:" + "|".join(re.escape(letter) + _any_of(rest) for letter, rest in by_letter.items()) + ")"
+        if not words[""] or not choices:
+            return words[""]
+        choices.insert(0, words[""])
+    return "(?:" + "|".join(choices) + ")"
 
 
 # -- what makes the body of a form believable -------------------------------------------------------

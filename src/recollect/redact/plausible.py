@@ -24,10 +24,12 @@ def is_filler(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """Whether a value looks drawn by lot: long, and neither a name nor a path nor a number."""
-    if len(value) < 12 or len(set(value)) < 8 or is_filler(value):
+    if len(value) < 12 or len(set(value)) < 8 or is_filler(value) or "cdefghij" in value.lower():
         return False
     letters = sum(map(str.isalpha, value))
     digits = sum(map(str.isdigit, value))
+    if _HEX.fullmatch(value) and letters >= 3 and len(value) >= 32:
+        return digits > 0
     if letters * 5 < digits or letters + digits < len(value) * 0.7:
         return False
     if _HEX.fullmatch(value):
@@ -50,6 +52,16 @@ def is_password(value: str) -> bool:
     return not _NAME.fullmatch(value) or (len(value) >= 8 and value.isalnum() and _is_odd(value))
 
 
+def is_worded(value: str) -> bool:
+    """Whether a value can be a password made of words, where nothing but a password would stand.
+
+    Told from a name in a program by what such names are made of: `user_password`, `config.value`.
+    """
+    if len(value) < 6 or not _WORDED.fullmatch(value) or is_filler(value) or _CODE.search(value):
+        return False
+    return len(value) >= 8 or any(map(str.isdigit, value))
+
+
 def decoded(value: str) -> str:
     """Base64 of either alphabet, read back; "" unless it begins as text does."""
     plain = value.rstrip("=").translate(_STANDARD)
@@ -70,15 +82,24 @@ _PATH = re.compile(  # also a host with its port, and an address
     r"|(?:[\w.+-]++@)?[a-z][a-z0-9.-]*+(?:(?<=\.[a-z]{2})|(?<=\.[a-z]{3})|:[0-9]{2,5})(?::[0-9]{2,5})?$"
 )
 _VARIABLE = re.compile(
-    r"\$\{|\$\(|\{\{|\}\}|%\(|<[a-z]|\.\.\.|…|\*\*\*|•|^[<{]|^\$[A-Z_]\w*$|^%[A-Z_]*%?$|^\[[a-z]|process\.env|environ"
-    r"|redacted",
+    r"\$\{|\$\(|\{\{|\}\}|%\(|<[a-z]|\.\.\.|…|\*\*\*|•|^[<{]|^\$[A-Z_]\w*$|^%[A-Z_]*%?$|^\[[a-z]|process\.env|\benviron"
+    r"|(?<![A-Za-z0-9])redacted(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
 _FILLER = re.compile(
     r"""example|sample|dummy|fake|mock|place.?holder|change.?(?:me|this|it)|replace|insert|enter|removed|hidden
     |masked|your|some|here|goes|this|that|test(?:ing)?|foo|bar|baz|qux|abc(?:d(?:ef(?:gh(?:ij)?)?)?)?|super|default
     |pass(?:word|wd)?|pwd|secret|token|api|key|value|string|none|null|undefined|todo|user(?:name)?|admin|root|demo
-    |fixture|invalid|valid|wrong|0?123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?|(.)\1{3,}""",
+    |fixture|invalid|valid|wrong|(?:no)?(?:upper|lower)case|0?123(?:4(?:5(?:6(?:7(?:89?0?)?)?)?)?)?|(.)\1{3,}""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_WORDED = re.compile(r"[A-Za-z]++(?:[_-]?[A-Za-z0-9]++){0,8}[!?*.#]?")
+_CODE = re.compile(
+    r"""pass|pwd|^pw|pw$|secret|token|(?<![a-z]{3})key|(?:api|cret|vate|auth|cess)key|cred|auth|user|login|conf|env|setting|option|arg|param|input|value|string|text
+    |data|hash|field|form|null|none|true|false|require|encrypt|decrypt|plain|generat|valid|default|file|path|prompt|read
+    |^(?:new|old|raw|get|set|is|has|my|self|this|admin|postgres|mysql|redis|mongo|root|guest|hidden|never|optional)
+    |sha[0-9]|md5|base64|utf|varchar|bool|missing|wrong|incorrect|blank|empty|unset|mismatch|policy|length""",
     re.IGNORECASE | re.VERBOSE,
 )
 

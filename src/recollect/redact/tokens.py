@@ -34,7 +34,7 @@ class Anchored(Protocol):
 def token_spans(text: str, runs: str) -> Iterator[Span]:
     """Every token in a text that has a form of its own; `runs` is all of the text where one could stand.
 
-    Each run begins after a line end, or as it does in the text. The test of the runs for any anchor at all is
+    Each run begins after a line end. The test of the runs for any anchor at all is
     what makes this fast: there hardly ever is one.
     """
     for group in issuers():
@@ -45,24 +45,30 @@ def token_spans(text: str, runs: str) -> Iterator[Span]:
 
 
 def _group_spans(group: Group, text: str, runs: str) -> Iterator[Span]:
+    anchors = group.anchors_in(runs)
     for rule in group.rules:
         for anchor in rule.anchors:
-            if anchor in runs:
-                yield from spans_at(rule, anchor, text, text)
+            if anchor in anchors:
+                yield from spans_at(rule, anchor, text)
     for each in group.searched:
-        if each.anchor in runs:
+        if each.anchor in anchors or len(each.anchor) == 1:
             found = each.pattern.finditer(text)
             yield from ((*match.span(), each.kind) for match in found if each.accepts(match))
 
 
-def spans_at(rule: Anchored, anchor: str, text: str, searched: str) -> Iterator[Span]:
-    """What a rule finds at one of its anchors; `searched` is the text, in the anchor's letter case."""
-    at = searched.find(anchor)
+def spans_at(rule: Anchored, anchor: str, text: str) -> Iterator[Span]:
+    """What a rule finds at one of its anchors."""
+    at = text.find(anchor)
     while at >= 0:
-        after = at + 1
-        match = rule.head.match(text, at)
-        if match is not None and rule.accepts(match):
-            tail = rule.tail.match(text, match.end("secret"))
-            after = tail.end() if tail else match.end("secret")
-            yield match.start("secret"), after, rule.kind
-        at = searched.find(anchor, after)
+        span = span_at(rule, text, at)
+        if span:
+            yield span
+        at = text.find(anchor, span[1] if span else at + 1)
+
+
+def span_at(rule: Anchored, text: str, at: int) -> Span | None:
+    match = rule.head.match(text, at)
+    if match is None or not rule.accepts(match):
+        return None
+    tail = rule.tail.match(text, match.end("secret"))
+    return match.start("secret"), tail.end() if tail else match.end("secret"), rule.kind

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import stat
+import string
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -280,3 +282,26 @@ class TestDiff:
         shown = Change(path, f"{{\n{line}\n}}".encode(), f"{{\n{line},\n1\n}}".encode()).diff()
         assert "sk-ant" not in shown
         assert shown.count('"…"') == 2
+
+    @pytest.mark.parametrize("newline", ["\n", " "], ids=["lines", "one long line"])
+    def test_a_diff_shows_no_secret_that_an_export_would_mask(self, path: Path, newline: str) -> None:
+        """The same engine: by its form, its place and its name, also where only a part of it is near."""
+        draw = random.Random(5)
+        letters = string.ascii_letters + string.digits
+        token, password = ("".join(draw.choices(letters, k=count)) for count in (40, 14))
+        body = "\\n".join("".join(draw.choices(letters, k=64)) for _ in range(9))
+        before = newline.join(
+            (
+                "{",
+                '"padding": "' + "x" * (600 if newline == " " else 1) + '",',
+                f'"args": ["--header", "Authorization: Bearer {token}", "--dsn", "postgres://ada:{password}@db/x"],',
+                f'"pem": "-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----",',
+                '"hooks": {}',
+                "}",
+            )
+        )
+        shown = Change(path, before.encode(), before.replace("{}", '{"Stop": 1}').encode()).diff()
+        assert '"Stop": 1' in shown
+        assert not [each for each in (token, password, *body.split("\\n")) if each in shown]
+        if newline == "\n":
+            assert "[redacted:private-key]" in shown

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.light.disk import Disk, replace_file
+from recollect.redact import redact
 from recollect.values.errors import SettingsRefused
 from recollect.values.settings import FileChange
 from recollect.values.text import printable
@@ -26,9 +27,10 @@ _CONTEXT_LINES = 2
 _LINE_MAX = 500
 _SHOWN_MAX = 4000
 _NO_NEWLINE = "\\ No newline at end of file"
-# A neighbour of our lines may hold a secret, and a diff ends up in terminals and logs.
-_SECRET = re.compile(
-    r"""((?:key|token|secret|password|auth)[\w-]*["']?\s*[:=,]\s*["'])[^"']+""", re.IGNORECASE
+# A neighbour of our lines may hold a secret, and a diff ends up in terminals and logs. What redaction does
+# not believe to be one is left out all the same, if its name says so: nobody reads a diff for it.
+_NAMED = re.compile(
+    r"""((?:key|token|secret|password|auth)[\w-]*["']?\s*[:=,]\s*["'])(?!\[redacted:)[^"']+""", re.IGNORECASE
 )
 
 
@@ -61,7 +63,7 @@ class Change:
             f"--- {self.path if self.before is not None else '(no file)'}",
             f"+++ {self.path if self.after is not None else '(no file)'}",
         )
-        return printable(_SECRET.sub(r"\1…", "\n".join((*names, *body))))
+        return printable(_NAMED.sub(r"\1…", "\n".join((*names, *body))))
 
     def apply(self, disk: Disk | None = None) -> Path | None:
         """Make the change durable. Returns where the original is kept, if one is."""
@@ -187,7 +189,9 @@ def _resemble(new: str, like: Path) -> None:
 
 
 def _lines(data: bytes | None) -> list[str]:
-    *lines, last = (data or b"").decode("utf-8", "backslashreplace").split("\n")
+    # Before it is cut into lines: a secret may take several, and its name may stand outside of what is shown.
+    text = redact((data or b"").decode("utf-8", "backslashreplace")).text
+    *lines, last = text.split("\n")
     return [*lines, f"{last}\n{_NO_NEWLINE}"] if last else lines
 
 
