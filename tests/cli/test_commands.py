@@ -404,3 +404,12 @@ class TestUpkeep:
         assert filled("snapshot", copy).code == 2
         assert filled("snapshot", tmp_path / "no" / "where.h5").code == 2
         assert str(tmp_path / "two.h5") in filled("snapshot", tmp_path / "two.h5").out
+
+
+@pytest.mark.on_disk("names no store at all")
+@pytest.mark.parametrize("command", ["start", "mcp", "ingest", "status", "init"])
+def test_a_store_that_nothing_opens_is_refused_before_anything_is_said(recollect: Any, command: str) -> None:
+    answer = recollect("--store", "moon:x", command)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert answer.err.startswith("recollect: nothing here opens stores of the kind moon:")

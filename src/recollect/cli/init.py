@@ -19,7 +19,7 @@ from recollect.cli.hook import (
     report_failures,
 )
 from recollect.cli.ingest import ingest
-from recollect.cli.open_memory import open_memory
+from recollect.cli.open_memory import check_store, open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
@@ -59,6 +59,7 @@ _COLORS = {"+": "green", "-": "red", "@": "dim"}
 
 def init(args: argparse.Namespace, screen: Screen) -> int:
     """Exit code: the first failure's; an agent that fails does not stop the others."""
+    check_store(args.store)
     config = load_config(args.store)
     offers = [_offer(agent, args) for agent in chosen_agents(args, config)]
     _print_found(offers, screen)

@@ -10,6 +10,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.open_memory import check_store
 from recollect.cli.words import add_command, count
 from recollect.mcp.wire import claim, leave
 from recollect.values.errors import UsageError
@@ -52,6 +53,7 @@ def mcp(args: argparse.Namespace, screen: Screen) -> int:
     """Serve until the client goes away. Does not come back: see `leave`."""
     if (args.port or args.token_file) and not args.http:
         raise UsageError("--port and --token-file are for --http", hint="recollect mcp --http --port 8977")
+    check_store(args.store)
     wire = None if args.http else claim()
     if not os.environ.get("RECOLLECT_DEBUG"):
         _quiet()

@@ -18,3 +18,10 @@ def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
     if not getattr(args, "dry_run", False):
         capture_followed(config)
     return Memory.open(config=config, create=create)
+
+
+def check_store(name: str | None) -> None:
+    """Refuse a store that nothing here opens, before a command says or does anything."""
+    config = load_config(name)
+    if config.path is None:
+        Memory.exists(config)

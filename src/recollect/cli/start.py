@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.ingest import ingest
+from recollect.cli.open_memory import check_store
 from recollect.cli.words import add_command
 from recollect.memory.machine import are_logs, log_folders
 from recollect.present.agents import titles
@@ -28,6 +29,7 @@ def add_words(commands: Any) -> None:
 
 
 def start(args: argparse.Namespace, screen: Screen) -> int:
+    check_store(args.store)
     args.paths, args.dry_run, args.no_index = [], False, False
     if any(are_logs(folder) for folder in log_folders() if folder.is_dir()):
         return ingest(args, screen)
