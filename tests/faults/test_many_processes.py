@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -156,3 +157,35 @@ def test_a_checkpoint_in_the_middle_of_opening_a_view_costs_nothing(tmp_path: Pa
         with taken as segments, memory.view() as view:
             assert view.info().lines == 10
         assert segments.call_count == 10, "the checkpoint took them, and then the view did again"
+
+
+TURNS = """
+import sys, time
+from pathlib import Path
+from recollect.store.hdf5.engine import Hdf5Store
+
+folder, number, wanted = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+(folder / f"ready-{number}").touch()
+while len(list(folder.glob("ready-*"))) < 4:
+    time.sleep(0.001)
+store, log = Hdf5Store.open(folder / "memory.h5"), folder / "turns"
+while True:
+    with store.writer(timeout=600):
+        if len(log.read_text()) >= wanted:
+            break
+        with log.open("a") as file:
+            file.write(number)
+        time.sleep(0.01)
+"""
+
+
+def test_writers_take_turns(tmp_path: Path) -> None:
+    Hdf5Store.open(tmp_path / "memory.h5", create=True).close()
+    (tmp_path / "turns").touch()
+    words = [[sys.executable, "-c", TURNS, str(tmp_path), str(number), "120"] for number in range(4)]
+    writers = [subprocess.Popen(each, env=environment()) for each in words]
+    assert [writer.wait() for writer in writers] == [0] * 4
+    taken = (tmp_path / "turns").read_text()
+    shares = [taken.count(str(number)) for number in range(4)]
+    assert sum(shares) == 120
+    assert min(shares) >= 12, shares  # a fair share is 30

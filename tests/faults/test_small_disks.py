@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from tests.faults.story import STORE, QuietDisk, Story, ingest, memory, state_of
 from tests.support.children import command, environment
+from tests.support.logs import claude_path, said
 from tests.support.mounts import ext4, leave_free, mounted, needs_root, tmpfs
 
+from recollect.cli import main
 from recollect.light.journal import journal_path
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import RecollectError, StoreWriteFailed
@@ -130,3 +132,33 @@ def test_sixty_four_descriptors_are_enough_for_many_operations(story: Story, fas
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert descriptors() <= before
+
+
+@pytest.mark.root
+@needs_root
+def test_indexing_on_a_full_disk_says_so_and_goes_on_when_there_is_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store is on a good disk, its indexes are not."""
+    log = claude_path(tmp_path / "logs", 1)
+    log.parent.mkdir(parents=True)
+    words = [" ".join(f"word{n * 7919 + m}" for m in range(400)) for n in range(1500)]
+    log.write_bytes(b"".join(said(n, text) + b"\n" for n, text in enumerate(words)))
+    with tmpfs() as folder:
+        monkeypatch.setenv("RECOLLECT_CACHE", str(folder / "cache"))
+        monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "config.toml"))
+        monkeypatch.setenv("HOME", str(tmp_path))
+        leave_free(folder, 200 << 10)
+        store = ["--store", str(tmp_path / "m.h5")]
+        assert main([*store, "ingest", str(log)]) == 7
+        assert "No space left on device" in capsys.readouterr().err
+        assert main([*store, "index"]) == 7
+        told = capsys.readouterr().err
+        assert "No space left on device" in told
+        assert "another process" not in told
+        main([*store, "search", "word7919"])
+        assert "No space left on device" in capsys.readouterr().err
+        (folder / "filler").unlink()
+        assert main([*store, "index"]) == 0
+        assert main([*store, "search", "word7919"]) == 0
+        assert "word7919" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from recollect.values.text import many
 
 if TYPE_CHECKING:
     import argparse
+    from pathlib import Path
 
     from recollect.cli.screen import Screen
     from recollect.memory import Memory
@@ -41,16 +42,27 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
     if screen.json:
         told = {"cache": str(cache), "seconds": round(seconds, 3), "fresh": fresh_object(fresh)}
         screen.object("index", told)
-        return 0
+        return exit_code(fresh)
     screen.line(
         f"{many(fresh.text, 'entry', 'entries')} searchable by words, {fresh.vectors:,} by meaning "
         f"({seconds:.1f} s)"
     )
-    if fresh.unindexed:
+    if fresh.unindexed and not fresh.stopped:
         screen.note("another process is indexing the rest")
-    if fresh.stopped:
-        screen.note(f"not everything is embedded: {fresh.stopped}")
-    return 0
+    elif fresh.stopped:
+        note_stopped(fresh, screen, cache)
+    return exit_code(fresh)
+
+
+def note_stopped(fresh: Fresh, screen: Screen, cache: Path) -> None:
+    """Say what is in the way of searching everything."""
+    what = "not everything is indexed" if fresh.unindexed else "not everything is embedded"
+    screen.note(f"{what}: {fresh.stopped} (the indexes are in {cache})")
+
+
+def exit_code(fresh: Fresh) -> int:
+    """7 where the disk keeps entries from being found by their words."""
+    return 7 if fresh.unindexed and fresh.stopped else 0
 
 
 def catch_up(memory: Memory, screen: Screen, *, rebuild: bool = False) -> Fresh:

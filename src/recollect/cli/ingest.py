@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.index import catch_up
+from recollect.cli.index import catch_up, exit_code, note_stopped
 from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled
@@ -87,7 +87,9 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
             if not args.dry_run:
                 print_risk(risk, screen)
                 _print_next(memory, screen)
-    return 8 if report.failed else 0
+                if fresh is not None and fresh.stopped:
+                    note_stopped(fresh, screen, memory.config.cache)
+    return 8 if report.failed else exit_code(fresh) if fresh is not None else 0
 
 
 @contextmanager

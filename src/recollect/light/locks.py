@@ -15,6 +15,11 @@ import time
 WRITER = 1 << 62  # held by the one process that may change the store
 APPLY = WRITER + 1  # shared while reading, exclusive while a commit is put in place
 APPEND = WRITER + 2  # held while one frame goes into the journal
+TURN = WRITER + 3  # held by the one who is next to be the writer
+
+
+_PAUSE_SECONDS_MAX = 0.005
+_STAND_BACK_SECONDS = 4 * _PAUSE_SECONDS_MAX
 
 
 def acquire(fd: int, byte: int, *, shared: bool = False, timeout: float = 0.0) -> bool:
@@ -27,8 +32,24 @@ def acquire(fd: int, byte: int, *, shared: bool = False, timeout: float = 0.0) -
         if time.monotonic() >= deadline:
             return False
         time.sleep(pause)
-        pause = min(pause * 1.5, 0.005)
+        pause = min(pause * 1.5, _PAUSE_SECONDS_MAX)
     return True
+
+
+def acquire_in_turn(fd: int, byte: int, *, timeout: float, again: bool) -> bool:
+    """As `acquire`, one after the other: who has just had it (`again`) does not push in before who waits.
+
+    Who waits asks every few milliseconds, and who has just let go would always be quicker.
+    """
+    deadline = time.monotonic() + timeout
+    if again and timeout and not _try_lock(fd, TURN, shared=False):
+        time.sleep(min(timeout, _STAND_BACK_SECONDS))
+    if not acquire(fd, TURN, timeout=deadline - time.monotonic()):
+        return False
+    try:
+        return acquire(fd, byte, timeout=deadline - time.monotonic())
+    finally:
+        release(fd, TURN)
 
 
 if sys.platform == "win32":

@@ -73,7 +73,7 @@ def fresh_object(fresh: Fresh) -> dict[str, int | str]:
 def behind_note(fresh: Fresh) -> str:
     """What the index does not hold yet, and what to do about it."""
     waiting = f" and {many(fresh.waiting, 'append')} still in the journal" if fresh.waiting else ""
-    return (
-        f"{short(fresh.unindexed)} of {short(fresh.entries)} entries are not indexed yet{waiting}; "
-        "each search does some, `recollect index` does all"
-    )
+    behind = f"{short(fresh.unindexed)} of {short(fresh.entries)} entries are not indexed yet{waiting}"
+    if fresh.unindexed and fresh.stopped:
+        return f"{behind}: {fresh.stopped}"
+    return f"{behind}; each search does some, `recollect index` does all"

@@ -40,6 +40,7 @@ class Place:
         self._folder = folder
         self._name = name
         self._bound = dict(bound)
+        self.refusal: OSError | None = None  # why the lock could not be asked for, the last time
 
     def current(self) -> Path | None:
         """The data folder that fits what this index is bound to; None when there is none."""
@@ -79,13 +80,14 @@ class Place:
         Never waited for: False when another process has it, or where nothing can be written.
         """
         with contextlib.ExitStack() as stack:
+            self.refusal = None
             try:
                 make_own_folder(self._folder)
                 fd = open_own(self._folder / (self._name + ".lock"), os.O_RDWR | os.O_CREAT)
                 stack.callback(os.close, fd)
                 held = locks.acquire(fd, locks.WRITER)
-            except OSError:
-                held = False
+            except OSError as error:
+                self.refusal, held = error, False
             yield held
 
     @property

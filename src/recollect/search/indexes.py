@@ -254,11 +254,13 @@ class _ThreadIndexes:
         return self._passing[1]
 
     def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
-        text = _entries_below(self._text_index(info).rows, info)
+        index = self._text_index(info)
+        text = _entries_below(index.rows, info)
         if self._vectors is None:
-            return Fresh(info.entries, text, 0, waiting)
+            return Fresh(info.entries, text, 0, waiting, index.stopped)
         vectors = self._vectors[2]
-        return Fresh(info.entries, text, _entries_below(vectors.rows, info), waiting, vectors.stopped)
+        stopped = index.stopped or vectors.stopped
+        return Fresh(info.entries, text, _entries_below(vectors.rows, info), waiting, stopped)
 
 
 def _entries_below(row: int, info: StoreInfo) -> int:

@@ -47,7 +47,7 @@ class Hit:
 class Fresh:
     """How much of the store a search could see. `waiting`: appends that are in no table yet.
 
-    `stopped` says what kept the last embedding from going on, where something did.
+    `stopped` says what kept the last indexing or embedding from going on, where something did.
     """
 
     entries: int

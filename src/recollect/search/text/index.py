@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -96,12 +97,16 @@ class Found:
 
 
 class TextIndex:
-    """One store's text index. Any number may search while one catches up."""
+    """One store's text index. Any number may search while one catches up.
+
+    `stopped`: what the disk said when the last catching up ended early because of it.
+    """
 
     def __init__(self, place: Place, epoch: int) -> None:
         self._place = place
         self._epoch = epoch
         self._data: Path | None = None
+        self.stopped = ""
         self._forgotten = 0  # of the replaced entries, with the commit that comes next
         self._attach()
 
@@ -151,7 +156,12 @@ class TextIndex:
                     batches = _batches(view, self.rows, info.rows_end)
                     until = math.inf if deadline is None else deadline
                     self._take(writer, batches, info.rows_end, until, progress)
-        except _Failed:
+            self.stopped = _reason(self._place.refusal)
+        except _Failed as error:
+            self.stopped = _reason(error.__cause__)
+            self._attach()
+        except OSError as error:
+            self.stopped = _reason(error)
             self._attach()
         return self.rows
 
@@ -384,6 +394,14 @@ def _failing() -> Iterator[None]:
         if type(error).__name__ != "PanicException":
             raise
         raise _Failed from error
+
+
+def _reason(error: BaseException | None) -> str:
+    """What the system said, "" where it was not the system; tantivy tells its number in its own words."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    told = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", str(error or ""))
+    return os.strerror(int(told[1] or told[2])) if told else ""
 
 
 def _state(data: Path | None) -> tuple[object, ...]:

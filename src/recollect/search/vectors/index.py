@@ -117,7 +117,10 @@ class VectorIndex:
                 self.reload()
                 if locked:
                     self._advance(views, writers, deadline, progress)
-        except (OSError, EmbedderFailed, _Stopped) as error:
+        except OSError as error:
+            self.stopped = error.strerror or str(error)
+            self._again = time.monotonic() + AGAIN_SECONDS
+        except (EmbedderFailed, _Stopped) as error:
             self.stopped = str(error)
             self._again = time.monotonic() + AGAIN_SECONDS
         self.reload()

@@ -13,6 +13,7 @@ import contextlib
 import errno
 import functools
 import json
+import math
 import os
 import re
 import secrets
@@ -62,6 +63,7 @@ _LIBVER = ("v108", "v108")
 _READ_LOCK_SECONDS = 30.0
 _APPLY_SECONDS = 0.25  # then the pages wait in the redo file: a writer never depends on a reader
 _COPY_BYTES = 4 << 20
+_AGAIN_SECONDS = 1.0  # after its last commit a writer lets others go first
 
 
 class Hdf5Store:
@@ -72,6 +74,7 @@ class Hdf5Store:
         self.path = path = Path(os.path.realpath(path))
         self.disk = disk or Disk()
         self._journal = Journal(path, self.disk)
+        self._written = -math.inf  # when this object last had the writer's lock
         self._journal_use = threading.Lock()  # its descriptor is one, and carries one lock
         self._readers = Readers[_OpenFile](path)
 
@@ -189,7 +192,8 @@ class Hdf5Store:
             except OSError as error:
                 raise StoreWriteFailed(self.path, error) from error
             try:
-                if not locks.acquire(fd, locks.WRITER, timeout=timeout):
+                again = time.monotonic() - self._written < _AGAIN_SECONDS
+                if not locks.acquire_in_turn(fd, locks.WRITER, timeout=timeout, again=again):
                     raise StoreBusy(self.path, timeout)
                 if not same_file(fd, self.path):
                     continue
@@ -202,6 +206,7 @@ class Hdf5Store:
                 except OSError as error:
                     raise StoreWriteFailed(self.path, error) from error
                 yield fd
+                self._written = time.monotonic()
                 return
             finally:
                 os.close(fd)
