@@ -76,7 +76,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
     "capture": lambda memory, _: memory.capture() == 0,
-    "catalog": lambda memory, _: memory.catalog(project(memory)).sections,
+    "catalog": lambda memory, _: memory.catalog(project(memory), imported=True).sections,
     "check": lambda memory, _: memory.check() == [],
     "checkpoint": lambda memory, _: appended(memory).checkpoint(),
     "close": lambda memory, _: memory.close() is None,

@@ -31,6 +31,11 @@ def add_words(commands: Any) -> None:
         ("recollect catalog", "recollect catalog --project ada/harbor --budget-tokens 1200"),
     )
     command.add_argument(
+        "--imported",
+        action="store_true",
+        help="also what imported logs say, which no conversation is told unasked",
+    )
+    command.add_argument(
         "--project",
         default="",
         metavar="P",
@@ -41,9 +46,9 @@ def add_words(commands: Any) -> None:
 
 def catalog(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
-        made = memory.catalog(args.project, budget_tokens=args.budget_tokens)
+        made = memory.catalog(args.project, budget_tokens=args.budget_tokens, imported=args.imported)
         state = str(memory.config.state)
-        if os.path.isdir(state) and args.budget_tokens == CATALOG_TOKENS:
+        if os.path.isdir(state) and args.budget_tokens == CATALOG_TOKENS and not args.imported:
             with contextlib.suppress(OSError):
                 write_catalog(state, made.project, made.text)
     if screen.json:
