@@ -200,7 +200,7 @@ def _as_read(text: str) -> str:
 
 
 @examples(1500)
-@given(form=written(), before=st.sampled_from(["", "x", "a ", "\n", "<", "\u200b"]))
+@given(form=written(), before=st.sampled_from(["", "a ", "\n", "<", "\u200b"]))
 def test_a_tag_loses_its_bracket_however_it_is_written(form: str, before: str) -> None:
     made = safe(before + form + " tail")
     assert "&lt;" in made, ascii(form)

@@ -50,6 +50,8 @@ _UNSEEN = re.compile(
     "|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f])++"
 )
 
+_SHOWN = re.compile(r"\\(?:r|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})\Z")
+
 # -- tags --------------------------------------------------------------------------------------
 
 _NAME_CHARS = 64
@@ -138,12 +140,17 @@ def _is_tag(text: str, at: int) -> bool:
         return True
     if not seen.name:
         return _is_token(text, at + 1)
-    before = text[max(at - 1, 0) : at]
+    before = _before(text, at)
     if (before.isalnum() or before == "_") and not seen.lead:  # Vec<my_type>
         return False
     joined = len(seen.bare) < len(seen.name) and not seen.spaced
     joined = joined and bool(seen.bare) and before != "<" and not seen.lead.strip("/")  # no << my_var
     return (joined or seen.bare in _words()) and _closes(text, seen.end)
+
+
+def _before(text: str, at: int) -> str:
+    """The character that is seen before a place, "" for none or for the escape of one that is not."""
+    return "" if _SHOWN.search(text[max(at - 10, 0) : at]) else text[max(at - 1, 0) : at]
 
 
 def _readings(text: str, start: int) -> Iterator[tuple[str, int]]:

@@ -66,6 +66,8 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     if listed:
         _print(listed, names, tokens, screen)
     _notes(len(listed), len(shown), hidden, screen)
+    if listed and all(each.imported for each in listed):
+        screen.note("all of them are from imported logs; no new conversation is told of them unasked")
     return 0
 
 
@@ -83,7 +85,7 @@ def _object(session: Session, names: dict[str, str], tokens: dict[str, int]) -> 
 def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
     related = any(each.facts.relation != Relation.NONE for each in listed)
-    strange = any(each.imported for each in listed)
+    strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
         Column("id"),
         Column("agent"),
