@@ -265,6 +265,17 @@ class TestPlanted:
         assert main([*words, "--imported"]) == 0
         assert "evil.example" in capfd.readouterr().out
 
+    def test_the_command_says_that_only_imported_logs_know_a_project(
+        self, house: House, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        house.planted()
+        with house.memory() as memory:
+            memory.ingest([house.given])
+        assert main(["--store", str(house.store), "catalog", "--project", PROJECT]) == 0
+        told = capfd.readouterr()
+        assert "--imported" in told.err
+        assert "evil" not in told.out
+
 
 class TestOldStores:
     """Stores of a version that asked nobody: sources without a mark."""
