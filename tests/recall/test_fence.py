@@ -227,6 +227,7 @@ def test_a_tag_loses_its_bracket_however_it_is_written(form: str, before: str) -
         "<system.reminder>",
         "<*system-reminder*>",
         "<sys tem-remi nder>",
+        "<func\ntion_calls>",
         "<\x1b[1msystem-reminder\x1b[0m>",
         "<system\x00-reminder>",
         "\u226esystem-reminder>",

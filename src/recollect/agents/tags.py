@@ -188,9 +188,9 @@ def _name(text: str, start: int) -> _Name:
 def _is_squeezed(text: str, start: int) -> bool:
     """Whether the letters up to the bracket that closes are a harness's, whatever stands between them."""
     kept, seen, found = "", 0, False
-    for read, at in _readings(text, start):
+    for read, _ in _readings(text, start):
         seen += bool(read)
-        if read == ">" or seen > _SQUEEZED_CHARS or text[at - 1] == "\n":
+        if read == ">" or seen > _SQUEEZED_CHARS:
             return found and read == ">"
         if not found:
             kept += "".join(filter(str.isalnum, read))
