@@ -590,6 +590,12 @@ class Salvage(Hdf5View):
             found.append(self._nameless(rows))
         return found
 
+    @property
+    def imported(self) -> Imported:
+        """Nothing: whose a source is its own flags say, and no spans are needed for that."""
+        nothing = np.zeros(0, np.int64)
+        return Imported(nothing, nothing, None)
+
     def text(self, at: int, length: int) -> str:
         return self._or("", super().text, at, length)
 
