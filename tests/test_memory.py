@@ -76,7 +76,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
     "capture": lambda memory, _: memory.capture() == 0,
-    "catalog": lambda memory, _: memory.catalog(project(memory)).sections,
+    "catalog": lambda memory, _: memory.catalog(project(memory), imported=True).sections,
     "check": lambda memory, _: memory.check() == [],
     "kept_aside": lambda memory, _: memory.kept_aside() == [],
     "acknowledge": lambda memory, _: memory.acknowledge() == [],

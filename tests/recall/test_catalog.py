@@ -523,7 +523,9 @@ class TestFreshness:
 class TestCommand:
     @pytest.fixture
     def run(self, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-        logs = folder / "projects" / "-home-ada-harbor"
+        monkeypatch.setenv("HOME", str(folder))
+        monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+        logs = folder / ".claude" / "projects" / "-home-ada-harbor"
         logs.mkdir(parents=True)
         id_ = "3f2a9c01-0000-4000-8000-000000000001"
         record = {
@@ -536,12 +538,14 @@ class TestCommand:
         }
         (logs / f"{id_}.jsonl").write_text(json.dumps(record) + "\n")
         with open_memory(folder / "m.h5") as memory:
-            memory.ingest([folder / "projects"])
+            memory.ingest()
         monkeypatch.setattr("recollect.cli.catalog.open_memory", lambda args: open_memory(folder / "m.h5"))
 
         def run(*, as_json: bool = False, **words: Any) -> str:
             screen = Screen(json=as_json, color=False, quiet=False)
-            args = argparse.Namespace(**{"project": "harbor", "budget_tokens": 600, **words})
+            args = argparse.Namespace(
+                **{"project": "harbor", "budget_tokens": 600, "imported": False, **words}
+            )
             assert catalog_command(args, screen) == 0
             screen.flush()
             return "".join(capsys.readouterr())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import tempfile
@@ -23,7 +24,7 @@ from recollect.testing.derived import COLUMNS, listed, some_rows
 from recollect.testing.reference import ReferenceStore
 from recollect.testing.replacing import said, save, take_lines
 from recollect.testing.stores import HOST, StoreContract, facts, line, source
-from recollect.values.records import Cursor, Kind, Line, LineFlag, Usage
+from recollect.values.records import Cursor, Kind, Line, LineFlag, Provenance, Usage
 from recollect.values.stored import VectorModel, source_bytes
 
 
@@ -88,11 +89,11 @@ def everything(view: View) -> object:
         for n in range(len(columns.input))
     )
     sessions = [
-        (s.facts, s.host, s.entries, list(view.entries(s)), list(view.entries(s, last=3)))
+        (s.facts, s.host, s.entries, s.imported, list(view.entries(s)), list(view.entries(s, last=3)))
         for s in view.sessions()
     ]
     sources = [
-        (s.file.path, s.cursor, s.session, s.lines, s.superseded, b"".join(source_bytes(s, view.lines(s))))
+        (s.file, s.cursor, s.session, s.lines, s.superseded, b"".join(source_bytes(s, view.lines(s))))
         for s in view.sources()
     ]
     walks = [_walks(view, row) for row, _ in view.session_rows().items()]
@@ -138,6 +139,8 @@ class Histories(RuleBasedStateMachine):
                 st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 9)), max_size=6),
                 st.booleans(),  # restart
                 st.booleans(),  # ends in a half-written line
+                st.sampled_from(list(Provenance)),
+                st.integers(0, 2),  # whose session it says it is
             ),
             min_size=1,
             max_size=4,
@@ -146,7 +149,7 @@ class Histories(RuleBasedStateMachine):
     )
     def write(self, batches, keep):
         with self.store.writer() as ours, self.reference.writer() as theirs:
-            for which, words, restart, half in batches:
+            for which, words, restart, half, whose, claimed in batches:
                 lines = [
                     line(
                         word,
@@ -160,7 +163,9 @@ class Histories(RuleBasedStateMachine):
                 name = f"{which}.jsonl"
                 cursor = Cursor(offset=len(words), terminated=not half, waiting=half)
                 known = ours.source(HOST, source(name).path)
-                arguments = (source(name), HOST, lines, cursor, facts(f"{which}-session", title=name))
+                file = dataclasses.replace(source(name), provenance=whose)
+                session = known.session if known is not None else f"{claimed}-session"
+                arguments = (file, HOST, lines, cursor, facts(session, title=name))
                 restart = restart and known is not None
                 took = ours.take(*arguments, parser=1, restart=restart)
                 expected = theirs.take(*arguments, parser=1, restart=restart)
@@ -178,8 +183,9 @@ class Histories(RuleBasedStateMachine):
         ),
         document=st.booleans(),
         keep=st.booleans(),
+        whose=st.sampled_from(list(Provenance)),
     )
-    def replace(self, which, records, document, keep):
+    def replace(self, which, records, document, keep, whose):
         """Records stated again and rewound in a log, or one more version of a document, of one session."""
         lines = [
             said(text, uuid, (uuid,) if uuid and how else (), uuid if how == 3 else "")
@@ -188,7 +194,8 @@ class Histories(RuleBasedStateMachine):
         with self.store.writer() as ours, self.reference.writer() as theirs:
             for writer in (ours, theirs):
                 give = save if document else take_lines
-                give(writer, lines, name=f"{which}.{'json' if document else 'log'}", id_="replacing")
+                name = f"{which}.{'json' if document else 'log'}"
+                give(writer, lines, name=name, id_="replacing", whose=whose)
                 if keep:
                     writer.commit()
 

@@ -28,7 +28,7 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.agents.head import Head
-from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
+from recollect.values.records import Entry, Kind, Parsed, Provenance, SessionFacts, SourceFile
 from recollect.values.saved import Edit, SavedPiece, SavedThread
 
 AGENT: Final = "recollect"
@@ -51,7 +51,7 @@ def is_conversation(agent: str) -> bool:
 
 def curated_file(id_: str) -> SourceFile:
     """The source that the thread of this id is kept in."""
-    return SourceFile(AGENT, _PATH + id_, session=id_)
+    return SourceFile(AGENT, _PATH + id_, session=id_, provenance=Provenance.OWN)
 
 
 def thread_of(record: dict[str, Any]) -> SavedThread | None:

@@ -31,6 +31,11 @@ def add_words(commands: Any) -> None:
         ("recollect catalog", "recollect catalog --project ada/harbor --budget-tokens 1200"),
     )
     command.add_argument(
+        "--imported",
+        action="store_true",
+        help="also what imported logs say, which no conversation is told unasked",
+    )
+    command.add_argument(
         "--project",
         default="",
         metavar="P",
@@ -41,9 +46,10 @@ def add_words(commands: Any) -> None:
 
 def catalog(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
-        made = memory.catalog(args.project, budget_tokens=args.budget_tokens)
+        made = memory.catalog(args.project, budget_tokens=args.budget_tokens, imported=args.imported)
+        known = any(each.facts.project == made.project for each in memory.sessions()) and not made.trimmed
         state = str(memory.config.state)
-        if os.path.isdir(state) and args.budget_tokens == CATALOG_TOKENS:
+        if os.path.isdir(state) and args.budget_tokens == CATALOG_TOKENS and not args.imported:
             with contextlib.suppress(OSError):
                 write_catalog(state, made.project, made.text)
     if screen.json:
@@ -63,6 +69,9 @@ def catalog(args: argparse.Namespace, screen: Screen) -> int:
         screen.line(made.text)
     elif made.trimmed:
         screen.note(f"not even the overview fits into {args.budget_tokens} tokens; nothing would be shown")
+    elif known and not args.imported:
+        named = repr(one_line(made.project, 60))
+        screen.note(f"only imported logs know project {named}; nothing would be shown without --imported")
     else:
         screen.note(f"nothing is known of project {one_line(made.project, 60)!r}; nothing would be shown")
     return 0

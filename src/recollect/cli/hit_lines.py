@@ -24,6 +24,7 @@ def hit_head(hit: Hit) -> list[Part]:
     place = "  ".join(filter(None, (one_line(facts.project, 40), one_line(facts.slug or facts.title, 48))))
     when = age(entry.time_ms, now_ms=time.time_ns() // 1_000_000) if entry.time_ms else ""
     more = f"+{hit.folded} folded" if hit.folded else ""
+    whose = "imported" if hit.stored.imported else ""
     return [
         Styled(hit.id, "cyan"),
         "  ",
@@ -31,7 +32,7 @@ def hit_head(hit: Hit) -> list[Part]:
         *failed,
         "  ",
         place,
-        Styled("  ".join(("", *filter(None, (when, more)))), "dim"),
+        Styled("  ".join(("", *filter(None, (whose, when, more)))), "dim"),
     ]
 
 
@@ -49,5 +50,6 @@ def snippet_parts(hit: Hit) -> Iterator[Part]:
 def place_parts(stored: StoredEntry, session: Session) -> list[Part]:
     facts = session.facts
     when = age(stored.entry.time_ms, now_ms=time.time_ns() // 1_000_000) if stored.entry.time_ms else ""
-    told = (one_line(facts.project, 40), one_line(facts.slug or facts.title, 48))
+    whose = "imported" if stored.imported else ""
+    told = (one_line(facts.project, 40), one_line(facts.slug or facts.title, 48), whose)
     return [Styled(stored.id, "cyan"), "  ", "  ".join(filter(None, told)), Styled(f"  {when}", "dim")]

@@ -66,6 +66,8 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     if listed:
         _print(listed, names, tokens, screen)
     _notes(len(listed), len(shown), hidden, screen)
+    if listed and all(each.imported for each in listed):
+        screen.note("all of them are from imported logs; no new conversation is told of them unasked")
     return 0
 
 
@@ -83,6 +85,7 @@ def _object(session: Session, names: dict[str, str], tokens: dict[str, int]) -> 
 def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
     related = any(each.facts.relation != Relation.NONE for each in listed)
+    strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
         Column("id"),
         Column("agent"),
@@ -90,15 +93,16 @@ def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, i
         Column("when", right=True),
         Column("entries", right=True),
         Column("tokens", right=True),
+        *([Column("log")] if strange else []),
         *([Column("from")] if related else []),
         Column("title", flexible=True),
     ]
-    rows = [_row(each, names, tokens, related, now_ms) for each in listed]
+    rows = [_row(each, names, tokens, related, strange, now_ms) for each in listed]
     screen.table(columns, rows)
 
 
 def _row(
-    session: Session, names: dict[str, str], tokens: dict[str, int], related: bool, now_ms: int
+    session: Session, names: dict[str, str], tokens: dict[str, int], related: bool, strange: bool, now_ms: int
 ) -> list[Part]:
     facts = session.facts
     used = tokens.get(facts.id, 0)
@@ -109,6 +113,7 @@ def _row(
         Styled(age(facts.ended_ms, now_ms=now_ms), "dim"),
         f"{session.entries:,}",
         short(used) if used else "",
+        *(["imported" if session.imported else ""] if strange else []),
         *([relation_text(session, names)] if related else []),
         one_line(facts.title or facts.slug, 72),
     ]

@@ -64,7 +64,7 @@ def show(args: argparse.Namespace, screen: Screen) -> int:
             spool = screen.spool("show", head, "entries", map(entry_object, found))
         else:
             names = short_ids(each.facts.id for each in everyone)
-            lines = [*_header(session, children, names), *transcript_lines(found, args)]
+            lines = [*_header(session, children, names), *transcript_lines(session, found, args)]
     if screen.json:
         screen.pour(spool)
         return 0
@@ -79,7 +79,7 @@ def _show_around(
         entries = [entry_object(each) for each in near]
         screen.object("show-entry", {"session": session_object(session), "id": point.id, "entries": entries})
         return 0
-    say([session_line(session), *transcript_lines(near, args, whole=point.row)], screen)
+    say([session_line(session), *transcript_lines(session, near, args, whole=point.row)], screen)
     return 0
 
 
@@ -100,6 +100,7 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
         ("folder", facts.cwd),
         ("branch", facts.branch),
         ("host", session.host),
+        ("log", "imported" if session.imported else ""),
         ("time", f"{began} to {ended}" if began else ""),
         ("relation", relation_text(session, names)),
         ("entries", f"{session.entries:,}"),

@@ -43,7 +43,7 @@ def tail(args: argparse.Namespace, screen: Screen) -> int:
         entries = [entry_object(each) for each in found]
         screen.object("tail", {"session": session_object(session), "entries": entries})
         return 0
-    say([session_line(session), *transcript_lines(found, args)], screen)
+    say([session_line(session), *transcript_lines(session, found, args)], screen)
     return 0
 
 

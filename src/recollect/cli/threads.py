@@ -53,6 +53,7 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
 
 def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
+    strange = any(each.imported for each in listed)
     columns = [
         Column("thread"),
         Column("agents"),
@@ -60,12 +61,13 @@ def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
         Column("when", right=True),
         Column("sessions", right=True),
         Column("entries", right=True),
+        *([Column("log")] if strange else []),
         Column("title", flexible=True),
     ]
-    screen.table(columns, [_row(each, names[each.id], now_ms) for each in listed])
+    screen.table(columns, [_row(each, names[each.id], strange, now_ms) for each in listed])
 
 
-def _row(thread: Thread, name: str, now_ms: int) -> list[Part]:
+def _row(thread: Thread, name: str, strange: bool, now_ms: int) -> list[Part]:
     return [
         Styled(name, "cyan"),
         one_line(", ".join(thread.agents), 16),
@@ -73,5 +75,6 @@ def _row(thread: Thread, name: str, now_ms: int) -> list[Part]:
         Styled(age(thread.ended_ms, now_ms=now_ms), "dim"),
         f"{len(thread.sessions):,}" + (f" +{thread.subagents:,}" if thread.subagents else ""),
         f"{thread.entries:,}",
+        *(["imported" if thread.imported else ""] if strange else []),
         one_line(thread.title, 72),
     ]

@@ -48,16 +48,20 @@ def say(lines: Iterable[Line], screen: Screen) -> None:
 
 def session_line(session: Session) -> Line:
     facts = session.facts
-    return [Styled(facts.id, "bold"), f"  {one_line(facts.title or facts.slug, 72)}"]
+    whose = "  imported" if session.imported else ""
+    return [Styled(facts.id, "bold"), f"  {one_line(facts.title or facts.slug, 72)}{whose}"]
 
 
 def transcript_lines(
-    found: Iterable[StoredEntry], args: argparse.Namespace, *, whole: int = -1
+    session: Session, found: Iterable[StoredEntry], args: argparse.Namespace, *, whole: int = -1
 ) -> Iterator[Line]:
-    """Entries as lines; the one of the row `whole` is pointed at and printed whole."""
+    """A session's entries as lines; the one of the row `whole` is pointed at and printed whole.
+
+    Of an imported session its own line says so; in any other, each entry that is.
+    """
     day = ""
     for stored in found:
-        entry = stored.entry
+        entry, strange = stored.entry, stored.imported and not session.imported
         if entry.kind == Kind.THOUGHT and not entry.text:
             continue  # only its signature was logged
         today = moment(entry.time_ms, "%Y-%m-%d")
@@ -70,17 +74,18 @@ def transcript_lines(
             yield [Styled("-- the model's context restarts here --", "magenta")]
         if whole >= 0 and stored.row == whole:
             yield [Styled(">>", "bold yellow")]
-            yield from _entry(entry, argparse.Namespace(**{**vars(args), "full": True}))
+            yield from _entry(entry, strange, argparse.Namespace(**{**vars(args), "full": True}))
         else:
-            yield from _entry(entry, args)
+            yield from _entry(entry, strange, args)
 
 
-def _entry(entry: Entry, args: argparse.Namespace) -> Iterator[Line]:
+def _entry(entry: Entry, strange: bool, args: argparse.Namespace) -> Iterator[Line]:
     marks = [
         word
         for bit, word in ((Flag.ERROR, "error"), (Flag.SIDECHAIN, "sidechain"), (Flag.SPILLED, "preview"))
         if entry.flags & bit
     ]
+    marks += ["imported"] if strange else []
     clock = Styled(f"{moment(entry.time_ms, '%H:%M:%S'):<8}  ", "dim")
     head: Line = [clock, Styled(entry.kind.name.lower(), _STYLES.get(entry.kind, ""))]
     if entry.tool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from recollect.agents.registry import agent_of
@@ -34,6 +35,9 @@ def deliver(
         )
     if not os.path.isdir(folder):
         raise UsageError(f"{folder}: no such folder", hint="name the folder the agent will be started in")
+    if conversation.imported:
+        # It would be the title of a session of the agent's own, which a catalog tells.
+        conversation = replace(conversation, title="")
     found: Counter[str] | None = None
     if redacted:
         conversation, found = masked(conversation)

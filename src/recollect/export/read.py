@@ -1,7 +1,12 @@
-"""Sessions and entries of any agent as conversations: by its reader, or from what was parsed of them."""
+"""Sessions and entries of any agent as conversations: by its reader, or from what was parsed of them.
+
+What own logs say is handed on as it is, what only imported ones say is made safe (`export/neutral`). An
+imported log has no part in a session that an own one is of, whatever id it claims.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +17,7 @@ import numpy as np
 from recollect.agents.registry import agent_of
 from recollect.agents.sessions import StoredFile
 from recollect.export.entries import conversation_of, message_of
+from recollect.export.neutral import neutral, neutral_message
 from recollect.values.conversation import Conversation, Message
 from recollect.values.records import Flag
 
@@ -28,14 +34,21 @@ def conversation(
     reader = agent_of(session.facts.agent).reader()
     last = view.find_entry(until) if until else None
     if reader is None:
-        entries = view.entries(session)
-        return conversation_of(session, entries, until=last, before_compaction=before_compaction)
+        entries = (each for each in view.entries(session) if each.imported == session.imported)
+        made = conversation_of(session, entries, until=last, before_compaction=before_compaction)
+        return neutral(made) if session.imported else made
+    strange = False
 
     def files_of(id_: str) -> list[StoredFile]:
+        nonlocal strange
         wanted = session if id_ == session.facts.id else view.find_session(id_)
-        return [StoredFile(each, partial(view.lines, each)) for each in view.sources(wanted)]
+        sources = view.sources(wanted)
+        own = [each for each in sources if not each.imported]
+        strange = strange or not own
+        return [StoredFile(each, partial(view.lines, each)) for each in own or sources]
 
-    return reader.conversation(session, files_of, until=last, before_compaction=before_compaction)
+    made = reader.conversation(session, files_of, until=last, before_compaction=before_compaction)
+    return neutral(made) if strange else made
 
 
 def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
@@ -58,6 +71,10 @@ def messages_of(view: View, rows: Sequence[int]) -> list[Message]:
             made = message_of(stored, sessions[stored.session_row].facts.agent)
         else:
             made = reader.message_of(stored, line.data, repeated)
+        if made is not None and stored.imported:
+            made = neutral_message(made, Counter())
+        if made is not None and not made.blocks:
+            continue
         if made is not None and found and _continues(found[-1], made):
             found[-1] = replace(found[-1], blocks=found[-1].blocks + made.blocks)
         elif made is not None:

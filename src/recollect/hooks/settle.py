@@ -38,6 +38,7 @@ FOLLOWED_DAYS = 7  # that a transcript nobody writes to is still looked at
 CATALOGS_AT_ONCE = 200
 
 _DAY_NS = 86_400 * 10**9
+_RULES = 2  # by which catalogs are made: those of other rules are made anew
 
 
 def main() -> None:
@@ -71,9 +72,11 @@ def refresh_catalogs(memory: Memory, projects: Iterable[str] | None = None) -> i
     """Make the catalogs of these projects, or of those with news, ready for hooks; returns how many."""
     state = str(memory.config.state)
     known = _known(state)
-    marks = _marks(memory.sessions())
+    marks = _marks(each for each in memory.sessions() if not each.imported)
     if projects is None:
+        gone = [name for name, mark in known.items() if mark and name not in marks]
         projects = [name for name, mark in marks.items() if known.get(name) != mark][-CATALOGS_AT_ONCE:]
+        projects += gone
     made = 0
     for project in projects:
         text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text if project in marks else ""
@@ -120,7 +123,7 @@ def _marks(sessions: Iterable[Session]) -> dict[str, str]:
         mark[2] = max(mark[2], session.facts.ended_ms)
     counts.pop("", None)
     ordered = sorted(counts.items(), key=lambda item: item[1][2])
-    return {name: "-".join(map(str, mark)) for name, mark in ordered}
+    return {name: "-".join(map(str, (_RULES, *mark))) for name, mark in ordered}
 
 
 def _known_path(state: str) -> str:

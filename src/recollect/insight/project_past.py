@@ -2,8 +2,8 @@
 
 Reads the last sessions only, and of those less the older they are: its price follows what was said
 lately and not how much there is. Left out is whatever nobody said here: subagents, copies, what a
-harness or Recollect itself put in. Results of tools are looked at for whether they failed, and never
-read.
+harness or Recollect itself put in, and what was imported: such a log can claim to be of any project.
+Results of tools are looked at for whether they failed, and never read.
 """
 
 from __future__ import annotations
@@ -70,9 +70,13 @@ class ProjectPast:
         return sorted({day for t in times if (day := moment(t, "%Y-%m-%d"))})
 
 
-def project_past(view: View, project: str) -> ProjectPast:
-    """The recent past of the project of exactly this name; one that nobody knows has no sessions."""
+def project_past(view: View, project: str, *, imported: bool = False) -> ProjectPast:
+    """The recent past of the project of exactly this name; one that nobody knows has no sessions.
+
+    `imported`: what imported logs say counts too.
+    """
     talks = [each for each in view.sessions() if is_conversation(each.facts.agent)]
+    talks = [each for each in talks if imported or not each.imported]
     own = [each for each in talks if project and each.facts.project == project]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
     found = [t for t in threads(talks, project) if any(s.facts.project == project for s in t.sessions)]
@@ -80,7 +84,7 @@ def project_past(view: View, project: str) -> ProjectPast:
         project,
         main,
         len(own) - len(main),
-        tuple(_talks(view, found)) if own else (),
+        tuple(_talks(view, found, imported=imported)) if own else (),
         tuple(each.facts.title for each in talks if each.facts.project != project),
     )
 
@@ -104,7 +108,7 @@ class _Part:
         return [*self.prompts, *self.answers, *self.calls, *self.last]
 
 
-def _talks(view: View, found: Sequence[Thread]) -> list[Talk]:
+def _talks(view: View, found: Sequence[Thread], *, imported: bool) -> list[Talk]:
     rows = {_key(session): row for row, session in view.session_rows().items()}
     chosen: list[tuple[Thread, list[int]]] = []
     left = SESSIONS_ASKED
@@ -113,7 +117,7 @@ def _talks(view: View, found: Sequence[Thread]) -> list[Talk]:
         own = [rows[_key(session)] for session in active[-left:]] if left > 0 else []
         left -= len(own)
         chosen += [(thread, own)] if own else []
-    parts = _parts(view, [row for _, own in chosen for row in reversed(own)])
+    parts = _parts(view, [row for _, own in chosen for row in reversed(own)], imported=imported)
     wanted = [row for part in parts.values() for row in part.rows]
     stored = dict(zip(wanted, view.entries_at(wanted), strict=True))
     talks = [_talk(thread, [parts[row] for row in own if row in parts], stored) for thread, own in chosen]
@@ -141,9 +145,9 @@ def _talk(thread: Thread, parts: Sequence[_Part], stored: dict[int, StoredEntry]
     )
 
 
-def _parts(view: View, sessions: Sequence[int]) -> dict[int, _Part]:
+def _parts(view: View, sessions: Sequence[int], *, imported: bool) -> dict[int, _Part]:
     """What to read of each of these sessions, the newest first."""
-    turns = Turns(view, hidden=UNSAID | Flag.SIDECHAIN, silent=())
+    turns = Turns(view, hidden=UNSAID | Flag.SIDECHAIN, silent=(), imported=imported)
     return {row: _part(turns[row], place) for place, row in enumerate(sessions)}
 
 

@@ -54,5 +54,6 @@ def _thread(group: list[Session]) -> Thread:
     )
 
 
-def _activity(session: Session) -> tuple[int, int, str]:
-    return session.facts.ended_ms, session.facts.started_ms, session.facts.id
+def _activity(session: Session) -> tuple[bool, int, int, str]:
+    facts = session.facts
+    return not session.imported, facts.ended_ms, facts.started_ms, facts.id

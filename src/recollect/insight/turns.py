@@ -24,11 +24,14 @@ UNSPOKEN = (*BOOKKEEPING, Kind.CONTEXT, Kind.UNKNOWN)  # nor what a harness put 
 class Turns:
     """The courses of sessions, each read when first asked for.
 
-    Left out is what has a flag of `hidden` or is of a kind in `silent`.
+    Left out is what has a flag of `hidden`, is of a kind in `silent`, or, unless asked for, `imported`.
     """
 
-    def __init__(self, view: View, *, hidden: int = HIDDEN, silent: Sequence[Kind] = BOOKKEEPING) -> None:
+    def __init__(
+        self, view: View, *, hidden: int = HIDDEN, silent: Sequence[Kind] = BOOKKEEPING, imported: bool = True
+    ) -> None:
         self._view, self._hidden, self._silent = view, hidden, silent
+        self._imported = imported
         self._known: dict[int, Course] = {}
 
     def __getitem__(self, session_row: int) -> Course:
@@ -46,8 +49,9 @@ class Turns:
         return self[key[0]].rows_of(key[1])
 
     def _read(self, session_row: int) -> Course:
-        columns = self._view.session_columns(session_row, "row", "kind", "flags", "time", "call")
+        columns = self._view.session_columns(session_row, "row", "kind", "flags", "time", "call", "imported")
         shown = ~np.isin(columns["kind"], self._silent) & (columns["flags"] & self._hidden == 0)
+        shown &= ~columns["imported"] | self._imported
         return Course({name: values[shown] for name, values in columns.items()})
 
 

@@ -20,11 +20,21 @@ from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.decode import BadLine, decode, records_inside
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
+from recollect.intake.own import OwnLogs
 from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
 from recollect.light.project import project_of
 from recollect.store.contract import Writer
 from recollect.values.errors import SourceError
-from recollect.values.records import Cursor, Framing, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.values.records import (
+    Cursor,
+    Framing,
+    Line,
+    LineFlag,
+    Provenance,
+    Segment,
+    SessionFacts,
+    SourceFile,
+)
 from recollect.values.reports import Progress, Report
 from recollect.values.stored import Source, TakeResult, source_bytes
 
@@ -36,11 +46,15 @@ _PLACES_MAX = 20
 class Ingest:
     """One pass over sources and journal segments, through one writer."""
 
-    def __init__(self, writer: Writer, host: str, progress: Progress | None = None) -> None:
+    def __init__(
+        self, writer: Writer, host: str, progress: Progress | None = None, own: OwnLogs | None = None
+    ) -> None:
+        """`own` says which sources are this person's; without it they are taken as they are marked."""
         self.report = Report()
         self.dirty = False  # whether the writer was given anything that a commit would keep
         self._writer = writer
         self._host = host
+        self._own = own
         self._progress = progress or (lambda path, done, total: None)
         self._uncommitted = 0
         self._done = 0
@@ -95,10 +109,11 @@ class Ingest:
 
     def _file(self, agent: Agent, file: SourceFile) -> bool:
         """Take what is new in one file; False when the store has nothing to note about it."""
+        file = self._marked(file, self._host)
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
             if self._writer.is_current(self._host, file.path, seen):
-                return False
+                return self._note_own(agent, file)
             held = self._writer.source(self._host, file.path)
             start = 0 if held is None else self._resume_at(opened, file, held, seen)
             restart = start is None
@@ -112,6 +127,21 @@ class Ingest:
             else:
                 pieces = iter(())
             return self._take_all(taking, pieces)
+
+    def _marked(self, file: SourceFile, host: str) -> SourceFile:
+        return self._own.marked(file, host) if self._own is not None else file
+
+    def _note_own(self, agent: Agent, file: SourceFile) -> bool:
+        """Let a source that was imported count as own once it is found to be; False where nothing changed."""
+        if file.provenance is not Provenance.OWN:
+            return False
+        held = self._writer.source(self._host, file.path)
+        if held is None or not held.imported or held.cursor.waiting:
+            return False
+        taking = _Taking(agent, file, self._host, held, held.cursor.offset, restart=False)
+        self._writer.take(file, self._host, [], held.cursor, taking.facts(), parser=held.parser)
+        self.dirty = True
+        return True
 
     def _resume_at(self, opened: BinaryIO, file: SourceFile, held: Source, seen: Cursor) -> int | None:
         """Where the new part of a file begins; None when the file is not what it was."""
@@ -146,6 +176,7 @@ class Ingest:
     def _segment(self, segment: Segment) -> None:
         """Take one journal segment, as far as it reaches beyond what is there."""
         agent = agent_of(segment.source.agent)
+        segment = replace(segment, source=self._marked(segment.source, segment.host))
         held = self._writer.source(segment.host, segment.source.path)
         place = self._place(held, segment)
         if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):

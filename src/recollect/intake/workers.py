@@ -15,12 +15,14 @@ import queue
 import sys
 import threading
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from subprocess import PIPE, Popen
 from typing import Any, BinaryIO
 
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
 from recollect.intake.ingest import Ingest
+from recollect.intake.own import OwnLogs
 from recollect.light.processes import start_python
 from recollect.store.contract import BulkWriter, Collector, Writer
 from recollect.values.errors import RecollectError
@@ -37,8 +39,12 @@ _Task = tuple[type[Collector], str, list[tuple[str, SourceFile, int]]]  # host, 
 _Result = tuple[Any, Report]  # a parcel, and what is in it
 
 
-def sweep(ingest: Ingest, writer: Writer, host: str, found: Sequence[Found]) -> None:
+def sweep(
+    ingest: Ingest, writer: Writer, host: str, found: Sequence[Found], own: OwnLogs | None = None
+) -> None:
     """As `Ingest.sweep`, with workers where the engine has a use for them and enough is new."""
+    if own is not None:  # a worker does not know whose it reads
+        found = [replace(each, file=own.marked(each.file, host)) for each in found]
     ingest.plan(sum(each.size for each in found))
     if not isinstance(writer, BulkWriter):
         ingest.sweep(found)

@@ -162,7 +162,9 @@ class Capture:
             if not cut:
                 return
             try:
-                self._journal.append(pack_segment(session.agent, path, place, self._host, start, data[:cut]))
+                self._journal.append(
+                    pack_segment(session.agent, path, place, self._host, start, data[:cut], own=True)
+                )
             except RecollectError:
                 self._deadline = 0.0  # as it is with this one, so it would be with the others
                 raise

@@ -13,15 +13,31 @@ if TYPE_CHECKING:
 
 
 def pack_segment(
-    agent: str, path: str, place: Place, host: str, offset: int, data: bytes, *, compressed: bool = False
+    agent: str,
+    path: str,
+    place: Place,
+    host: str,
+    offset: int,
+    data: bytes,
+    *,
+    compressed: bool = False,
+    own: bool = False,
 ) -> bytes:
-    """Bytes of a source from `offset` on, with what the source is."""
-    head = dumps([agent, path, *place, compressed, host, offset]).encode("ascii")
+    """Bytes of a source from `offset` on, with what the source is.
+
+    `own`: whoever took them saw that the file lies where its agent keeps its logs. Said here, because
+    whoever folds them may be told of other folders.
+    """
+    told = [agent, path, *place, compressed, host, offset]
+    head = dumps([*told, True] if own else told).encode("ascii")
     return b"".join((len(head).to_bytes(4, "little"), head, data))
 
 
-def unpack_segment(payload: bytes) -> tuple[str, str, Place, bool, str, int, bytes]:
-    """What was packed: agent, path, place, compressed, host, offset, data."""
+def unpack_segment(payload: bytes) -> tuple[str, str, Place, bool, str, int, bool, bytes]:
+    """What was packed: agent, path, place, compressed, host, offset, own, data."""
     length = int.from_bytes(payload[:4], "little")
-    agent, path, role, framing, session, parent, compressed, host, offset = loads(payload[4 : 4 + length])
-    return agent, path, (role, framing, session, parent), compressed, host, offset, payload[4 + length :]
+    agent, path, role, framing, session, parent, compressed, host, offset, *own = loads(
+        payload[4 : 4 + length]
+    )
+    place = (role, framing, session, parent)
+    return agent, path, place, compressed, host, offset, bool(own and own[0]), payload[4 + length :]

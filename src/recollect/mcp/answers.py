@@ -192,6 +192,7 @@ def _hit(hit: Hit) -> str:
         f"session {one_line(hit.stored.session, 40)}",
         f"{hit.tokens:,} tokens",
         f"+{hit.folded} alike" if hit.folded else "",
+        "imported" if hit.stored.imported else "",
     )
     before, behind = hit.snippet.cut
     snippet = one_line(hit.snippet.text, _SNIPPET_CELLS)
@@ -214,6 +215,7 @@ def _thread(thread: Thread) -> str:
         one_line(thread.title, 100) or "(no title)",
         one_line(thread.project, 60),
         one_line(thread.branch, 40),
+        "imported" if thread.imported else "",
     )
     sessions, inside = many(len(thread.sessions), "session"), many(thread.subagents, "subagent")
     held = f"{sessions}{f' and {inside}' if thread.subagents else ''}"

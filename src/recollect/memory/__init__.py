@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable, Iterator
 
+    from recollect.intake.own import OwnLogs
     from recollect.search.indexes import Indexes
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
@@ -65,6 +66,7 @@ class Memory:
         self._store = store
         self._indexes: Indexes | None = None
         self._making, self._folding = threading.Lock(), threading.Lock()
+        self._marked = False  # that all sources are is known only once it was looked
         self.config = config
 
     @classmethod
@@ -116,11 +118,13 @@ class Memory:
         found = discover(roots)
         writing = self._store.rehearsal() if dry_run else self._store.writer()
         with _without_collector(), writing as writer:
-            ingest = Ingest(writer, self.config.host, progress)
+            own = self._own_logs()
+            ingest = Ingest(writer, self.config.host, progress, own)
             ingest.report.skipped = found.skipped
+            marked = own.mark_stored(writer)
             folded = ingest.fold(self._store.pending(patient=not dry_run))
-            sweep(ingest, writer, self.config.host, found.found)
-            if folded or ingest.dirty:
+            sweep(ingest, writer, self.config.host, found.found, own)
+            if folded or marked or ingest.dirty:
                 writer.commit()
         if self._store.has_journal() and not dry_run:
             self._clear_journal(folded)
@@ -144,9 +148,11 @@ class Memory:
         from recollect.intake.ingest import Ingest
 
         with self._store.writer(timeout=timeout) as writer:
-            ingest = Ingest(writer, self.config.host)
+            own = self._own_logs()
+            ingest = Ingest(writer, self.config.host, own=own)
+            marked = own.mark_stored(writer)
             folded = ingest.fold(self._store.pending())
-            if folded:
+            if folded or marked:
                 writer.commit()
         self._clear_journal(folded)
         return ingest.report
@@ -162,7 +168,7 @@ class Memory:
 
     @contextlib.contextmanager
     def view(self) -> Iterator[View]:
-        """One consistent state, the journal's tail included.
+        """One consistent state, the journal's tail included, with every source marked.
 
         What is in the journal is held in memory for it: of a long one that cannot be folded, as another
         process is writing or the disk refuses, the first `VIEW_BYTES_MAX`; the rest is told by `waiting`.
@@ -170,17 +176,33 @@ class Memory:
         if self._store.journal_bytes() > VIEW_BYTES_MAX:
             self._fold_if_free()
         pending = self._store.pending(patient=False)
-        if (first := next(pending, None)) is None:
+        first = next(pending, None)
+        if first is None and self._is_marked():
             with self._store.view() as view:
                 yield view
             return
         from recollect.intake.ingest import Ingest
 
         with self._store.rehearsal() as writer:
+            own = self._own_logs()
+            own.mark_stored(writer)
             folded = writer.view().info().folded  # a checkpoint may have come between; what it took is there
-            within = _within(itertools.chain([first], pending), VIEW_BYTES_MAX)
-            Ingest(writer, self.config.host).fold((n, segment) for n, segment in within if n > folded)
+            within = _within(itertools.chain([first] if first else [], pending), VIEW_BYTES_MAX)
+            ingest = Ingest(writer, self.config.host, own=own)
+            ingest.fold((n, segment) for n, segment in within if n > folded)
             yield writer.view()
+
+    def _is_marked(self) -> bool:
+        """Whether the store says of all its sources whose they are; one of an earlier version does not."""
+        if not self._marked:
+            with self._store.view() as view:
+                self._marked = not view.unmarked()
+        return self._marked
+
+    def _own_logs(self) -> OwnLogs:
+        from recollect.intake.own import OwnLogs
+
+        return OwnLogs(self.config.host, Path.home(), os.environ)
 
     def info(self) -> StoreInfo:
         with self.view() as view:
@@ -503,17 +525,20 @@ class Memory:
 
         return threads(self.sessions(), project)
 
-    def catalog(self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS) -> Catalog:
+    def catalog(
+        self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS, imported: bool = False
+    ) -> Catalog:
         """What a new conversation in a project is told, by default in that of the current folder.
 
-        Any part of a project's name will do that no other name has.
+        Any part of a project's name will do that no other name has. `imported`: also what imported logs
+        say, which no conversation is told unasked.
         """
         from recollect.light.project import project_of
         from recollect.recall.catalog import catalog
 
         with self.view() as view:
             named = _named_project(view, project) if project else project_of(os.getcwd())
-            return catalog(view, named, budget_tokens=budget_tokens, now_ms=_now_ms())
+            return catalog(view, named, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
 
     def blame(self, path: str, limit: int = 20) -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it."""
@@ -590,10 +615,10 @@ class Memory:
 
     def _fold_if_free(self) -> int:
         """Bring what hooks appended into the store, unless someone is writing; returns what still waits."""
-        if not self._store.has_journal():
+        if not self._store.has_journal() and self._is_marked():
             return 0
         with self._folding, contextlib.suppress(StoreBusy, StoreWriteFailed):
-            if self._store.has_journal():  # else another thread was quicker
+            if self._store.has_journal() or not self._is_marked():  # else another thread was quicker
                 self.checkpoint(timeout=0.0)
         return self.waiting()
 
@@ -664,7 +689,7 @@ class Memory:
         from recollect.intake.ingest import Ingest
 
         with target.writer() as writer:
-            if Ingest(writer, self.config.host).fold(pending):
+            if Ingest(writer, self.config.host, own=self._own_logs()).fold(pending):
                 writer.commit()
 
 
@@ -724,8 +749,9 @@ def _without_collector() -> Iterator[None]:
 
 
 def main_source(sources: Iterable[Source], prefix: str) -> Source:
-    """The newest version of a session's own transcript."""
+    """The newest version of a session's own transcript; an imported one only where there is no other."""
     mains = [s for s in sources if s.file.role in (Role.MAIN, Role.SUBAGENT) and not s.superseded]
+    mains = [s for s in mains if not s.imported] or mains
     if not mains:
         raise NotFound(f"session {prefix!r} has no transcript of its own in the store")
     return max(mains, key=lambda source: source.lines)

@@ -33,6 +33,7 @@ def command_object(command: Command) -> dict[str, Any]:
         "last": command.last.id,
         "session": command.last.session,
         "project": command.session.facts.project,
+        "imported": command.last.imported,
         "time_ms": command.last.entry.time_ms or None,
         "score": round(command.score, 6),
     }
@@ -49,7 +50,18 @@ def fix_object(each: Fix) -> dict[str, Any]:
     }
 
 
-_HIT_FIELDS = ("id", "score", "kind", "project", "thread", "time_ms", "snippet", "session", "tool")
+_HIT_FIELDS = (
+    "id",
+    "score",
+    "kind",
+    "project",
+    "thread",
+    "time_ms",
+    "snippet",
+    "session",
+    "tool",
+    "imported",
+)
 
 
 def call_summary(text: str) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HIT_FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
-    "branch", "tool", "model", "flags", "tokens", "folded", "similar", "parts", "text",
+    "branch", "tool", "model", "flags", "imported", "tokens", "folded", "similar", "parts", "text",
 )  # fmt: skip
 
 
@@ -42,6 +42,7 @@ def _all_fields(hit: Hit) -> dict[str, Any]:
         "tool": entry.tool,
         "model": entry.model,
         "flags": flag_names(entry.flags),
+        "imported": hit.stored.imported,
         "tokens": hit.tokens,
         "folded": hit.folded,
         "similar": list(hit.similar),

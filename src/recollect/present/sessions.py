@@ -34,6 +34,7 @@ def session_object(session: Session) -> dict[str, Any]:
         "parent": facts.parent,
         "root": facts.root,
         "entries": session.entries,
+        "imported": session.imported,
     }
 
 
@@ -50,6 +51,7 @@ def entry_object(stored: StoredEntry) -> dict[str, Any]:
         "call": entry.call,
         "model": entry.model,
         "flags": flag_names(entry.flags),
+        "imported": stored.imported,
         "text": entry.text,
     }
 
@@ -81,6 +83,7 @@ def thread_object(thread: Thread, short: str) -> dict[str, Any]:
         "sessions": [session.facts.id for session in thread.sessions],
         "subagents": thread.subagents,
         "entries": thread.entries,
+        "imported": thread.imported,
         "started_ms": thread.started_ms,
         "ended_ms": thread.ended_ms,
     }

@@ -8,9 +8,9 @@
     words      what was spoken of
 
 At most `budget_tokens` for the whole text, fence included; what does not fit goes in the order of `TRIM`.
-Every quotation carries the id of its entry. What tools gave back is never quoted: it is text of strangers,
-and this one reaches a model unasked. Times are dates, not ages, because a hook may show a catalog long
-after it was made.
+Every quotation carries the id of its entry. What tools gave back is never quoted, and imported logs do not
+count unless asked for: it is text of strangers, and this one reaches a model unasked. Times are dates, not
+ages, because a hook may show a catalog long after it was made.
 """
 
 from __future__ import annotations
@@ -60,9 +60,11 @@ STATES = {
 }
 
 
-def catalog(view: View, project: str, *, budget_tokens: int = CATALOG_TOKENS, now_ms: int) -> Catalog:
-    """The catalog of the project of exactly this name."""
-    past = project_past(view, project)
+def catalog(
+    view: View, project: str, *, budget_tokens: int = CATALOG_TOKENS, now_ms: int, imported: bool = False
+) -> Catalog:
+    """The catalog of the project of exactly this name; with `imported`, of what strangers' logs say too."""
+    past = project_past(view, project, imported=imported)
     if not past.talks:
         return Catalog("", project, 0, now_ms)
     whole = {
@@ -233,7 +235,7 @@ def _terms(text: str) -> set[str]:
 
 
 def _id(stored: StoredEntry) -> str:
-    return f" [{stored.id}]"
+    return f" [{stored.id} imported]" if stored.imported else f" [{stored.id}]"
 
 
 def _day(time_ms: int) -> str:

@@ -13,6 +13,7 @@ for another entry, another speaker or another session.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from recollect.recall.fence import safe
 from recollect.search.snippet import Highlighter, readable
@@ -57,8 +58,13 @@ def session_line(session: Session) -> str:
         facts.agent,
         name_of(facts.title or facts.slug),
     )
-    place = ", ".join(filter(None, named[:3]))
+    place = ", ".join(filter(None, (*named[:3], "imported" if session.imported else "")))
     return f"# session {place}" + (f": {named[3]}" if named[3] else "")
+
+
+def below(session: Session, stored: StoredEntry) -> StoredEntry:
+    """An entry as it stands below the line of its session: what that says, it need not say again."""
+    return replace(stored, imported=False) if stored.imported and session.imported else stored
 
 
 def excerpt(stored: StoredEntry, window: Window | None = None) -> str:
@@ -98,7 +104,8 @@ def _label(stored: StoredEntry, cut: str) -> str:
     entry = stored.entry
     tool = re.sub(r"[^\w.:-]", "", entry.tool)[:TOOL_CHARS]
     failed = "(error)" if entry.flags & Flag.ERROR else ""
-    said = " ".join(filter(None, (stored.id, origin(entry), tool, failed)))
+    whose = "imported" if stored.imported else ""
+    said = " ".join(filter(None, (stored.id, whose, origin(entry), tool, failed)))
     when = moment(entry.time_ms, "%Y-%m-%d %H:%M")
     return f"[{said}{', ' if when else ''}{when}{cut}]"
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from recollect.insight.turns import Turns
 from recollect.recall.blocks import Block, Found, blocks_of
-from recollect.recall.excerpt import excerpt, has_text, session_line, window_around
+from recollect.recall.excerpt import below, excerpt, has_text, session_line, window_around
 from recollect.recall.fence import fenced
 from recollect.recall.fitting import fit, relevant_hits
 from recollect.search.query import QUERY_CHARS_MAX, Is
@@ -89,13 +89,15 @@ def reading(
         point = view.find_entry(id_)
     except NotFound as error:
         raise _told_apart(view, id_, error) from None
-    head = session_line(view.session_rows()[point.session_row])
+    session = view.session_rows()[point.session_row]
+    point, head = below(session, point), session_line(session)
     if whole or offset:
         return _page(point, head, offset, budget_tokens)
     before, after = (min(max(count, 0), NEIGHBOURS_MAX) for count in (before, after))
     share = POINT_SHARE if before + after else 1.0
     first = _page(point, head, 0, max(int(budget_tokens * share), READING_TOKENS_MIN))
     near = view.neighbours(point.row, before * 2, after * 2, hidden=HIDDEN)  # some have no text
+    near = [below(session, each) for each in near]
     at = next(n for n, each in enumerate(near) if each.row == point.row)
     earlier = [each for each in near[:at] if has_text(each)][::-1][:before]
     later = [each for each in near[at + 1 :] if has_text(each)][:after]
@@ -174,7 +176,9 @@ class _Wall:
     def __init__(self, view: View, turns: Turns, blocks: Sequence[Block], highlighter: Highlighter) -> None:
         self._turns, self._blocks, self._highlighter = turns, blocks, highlighter
         rows = sorted({row for block in blocks for row in (*block.rows, *block.prompts)})
-        self._stored = {each.row: each for each in view.entries_at(rows) if has_text(each)}
+        sessions = {block.session_row: block.session for block in blocks}
+        found = (each for each in view.entries_at(rows) if has_text(each))
+        self._stored = {each.row: below(sessions[each.session_row], each) for each in found}
         self._hits = {hit.stored.row for block in blocks for hit in block.hits}
         self._made: dict[tuple[int, int], str] = {}
         self.shown: list[tuple[Block, dict[int, str]]] = []

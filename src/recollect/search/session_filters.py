@@ -40,6 +40,10 @@ class Sessions:
         wanted = value.lower()
         return [row for row, session in self._all.items() if matches(session, wanted)]
 
+    def imported(self) -> list[int]:
+        """The rows of the sessions that only imported logs know, in order."""
+        return [row for row, session in self._all.items() if session.imported]
+
     def _thread(self, value: str) -> list[int]:
         """Every session that goes on from, or led to, one whose id or slug fits: the whole thread."""
         wanted = value.lower()

@@ -17,7 +17,16 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from recollect.store.derived import Column, DerivedTable
-from recollect.values.records import Cursor, Flag, Line, LineFlag, Segment, SessionFacts, SourceFile
+from recollect.values.records import (
+    Cursor,
+    Flag,
+    Line,
+    LineFlag,
+    Provenance,
+    Segment,
+    SessionFacts,
+    SourceFile,
+)
 from recollect.values.stored import (
     Finding,
     Footprint,
@@ -76,7 +85,10 @@ class View(Protocol):
         ...
 
     def find_session(self, prefix: str) -> Session:
-        """The one session whose id starts so; NotFound for none or several."""
+        """The one session whose id starts so; NotFound for none or several.
+
+        One that was imported does not stand in the way of an own one of the same id.
+        """
         ...
 
     def entries(self, session: Session, *, last: int | None = None) -> Iterator[StoredEntry]:
@@ -98,7 +110,7 @@ class View(Protocol):
     def columns_at(self, rows: Sequence[int], *names: str) -> dict[str, Array]:
         """Columns of scattered rows, in the order asked for, without reading their texts.
 
-        There are: row, session (its row), kind, flags, time, line, call.
+        There are: row, session (its row), kind, flags, time, line, call, imported.
         """
         ...
 
@@ -136,6 +148,10 @@ class View(Protocol):
 
     def sources(self, session: Session | None = None) -> list[Source]:
         """All sources, or those of one session; replaced versions too, oldest first."""
+        ...
+
+    def unmarked(self) -> list[Source]:
+        """The sources of which nobody said whose they are; until someone does they count as own."""
         ...
 
     def lines(self, source: Source) -> Iterator[StoredLine]:
@@ -223,11 +239,19 @@ class Writer(Protocol):
         `replaces` its line's uuid in the same session, and stands where it stood; by one that `rewinds`
         to its line or to one shown before it; and, in a document, by a new version that shows something
         and does not have it: then what the new version has stands, in its order, where the old one stood.
+
+        What is imported changes nothing of what is own: its facts count only in a session that no own source
+        is of, and it replaces no entry whose line an own source has. The facts of a first own source take the
+        place of all that imported ones said.
         """
         ...
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         """Note that a source was looked at and had nothing new."""
+        ...
+
+    def mark(self, source: Source, provenance: Provenance) -> None:
+        """Say whose one of the `unmarked` is."""
         ...
 
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:

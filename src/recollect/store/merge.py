@@ -6,6 +6,7 @@ not depend on the engine, so it is decided here.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import NamedTuple
 
 from recollect.values.records import SessionFacts, Usage
@@ -53,8 +54,19 @@ class ChargedUsage(NamedTuple):
         return held if held.tokens >= self.tokens else self._replace(owner=held.owner)
 
 
-def merge_facts(held: SessionFacts, new: SessionFacts) -> bool:
-    """Let newer facts replace older ones, never by an empty one; True when the title changed."""
+def merge_facts(
+    held: SessionFacts, new: SessionFacts, *, imported: bool = False, has_own: bool = True
+) -> bool:
+    """Let newer facts replace older ones, never by an empty one; True when the title changed.
+
+    `imported`: the newer ones are from an imported source; `has_own`: some of the older are not. An imported
+    log may claim any session's id, so the two never mix: own facts stay, and take the place of all others.
+    """
+    if imported and has_own:
+        return False
+    before = held.title
+    if not imported and not has_own:
+        _blank(held)
     for name in FACT_NAMES:
         if getattr(new, name):
             setattr(held, name, getattr(new, name))
@@ -62,6 +74,12 @@ def merge_facts(held: SessionFacts, new: SessionFacts) -> bool:
         held.relation = new.relation
     held.saw(new.started_ms)
     held.saw(new.ended_ms)
-    before = held.title
     held.titled(new.title, new.title_rank)
     return held.title != before
+
+
+def _blank(held: SessionFacts) -> None:
+    """Forget all but what the session is called."""
+    blank = SessionFacts(held.agent, held.id)
+    for each in fields(SessionFacts):
+        setattr(held, each.name, getattr(blank, each.name))

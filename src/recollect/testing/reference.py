@@ -36,6 +36,7 @@ from recollect.values.records import (
     Line,
     LineFlag,
     Parsed,
+    Provenance,
     Relation,
     Segment,
     SessionFacts,
@@ -87,6 +88,10 @@ class _Source:
         return replace(self, lines=list(self.lines))
 
 
+def _imported(source: _Source) -> bool:
+    return source.file.provenance is Provenance.IMPORTED
+
+
 @dataclass
 class _State:
     """Everything by its number; `same` has the numbers of the lines of equal bytes."""
@@ -125,6 +130,16 @@ class _State:
 
     def next_row(self, table: dict[int, Any]) -> int:
         return int(next(reversed(table), -1)) + self.step
+
+    def own_sessions(self) -> set[int]:
+        """The sessions that a source is of that was not imported."""
+        return {source.session for source in self.sources.values() if not _imported(source)}
+
+    def imported_entries(self) -> set[int]:
+        """The entries whose line only imported sources have."""
+        own = {row for source in self.sources.values() if not _imported(source) for row in source.lines}
+        imported = {row for source in self.sources.values() if _imported(source) for row in source.lines}
+        return {entry for row in imported - own for entry in self.lines[row].entries}
 
 
 @dataclass(frozen=True)
@@ -171,6 +186,8 @@ class ReferenceView:
     def find_session(self, prefix: str) -> Session:
         found = [s for s in self.sessions() if s.facts.id.startswith(prefix)]
         found = [s for s in found if s.facts.id == prefix] or found
+        if len({s.facts.id for s in found}) == 1:
+            found = [s for s in found if not s.imported] or found
         if len(found) != 1 or not prefix:
             raise NotFound(f"{len(found)} sessions' ids start with {prefix!r}", hint="give more of the id")
         return found[0]
@@ -179,19 +196,21 @@ class ReferenceView:
         assert isinstance(session, _NumberedSession)
         shows = list(self._state.sessions[session.number].shows)
         start = max(len(shows) - last, 0) if last is not None else 0
-        return iter([self._state.entries[row] for row in shows[start:]])
+        return iter(self.entries_at(shows[start:]))
 
     def entry_range(self, start: int, stop: int) -> Iterator[StoredEntry]:
-        return iter([held for row, held in self._state.entries.items() if start <= row < stop])
+        return iter(self.entries_at([row for row in self._state.entries if start <= row < stop]))
 
     def entries_at(self, rows: Sequence[int]) -> list[StoredEntry]:
-        return [self._state.entries[row] for row in rows]
+        imported = self._state.imported_entries()
+        return [replace(self._state.entries[row], imported=row in imported) for row in rows]
 
     def entry_ids(self, rows: Sequence[int]) -> list[str]:
         return [self._state.entries[row].id for row in rows]
 
     def columns_at(self, rows: Sequence[int], *names: str) -> dict[str, Array]:
         lines = {row: n for n, held in self._state.lines.items() for row in held.entries}
+        imported = self._state.imported_entries() if "imported" in names else set()
         cells = [
             {
                 "row": each.row,
@@ -201,6 +220,7 @@ class ReferenceView:
                 "time": each.entry.time_ms,
                 "line": lines[each.row],
                 "call": int(each.entry.call or "0", 16),
+                "imported": each.row in imported,
             }
             for each in (self._state.entries[row] for row in rows)
         ]
@@ -231,20 +251,29 @@ class ReferenceView:
         return [each.row for each in turn if each.row == row or _is_shown(each, HIDDEN)]
 
     def _first_seen_in(self, session: int) -> list[StoredEntry]:
-        own = [each for each in self._state.entries.values() if each.session_row == session]
-        return [each for each in own if not each.entry.flags & Flag.REPLACED]
+        imported = self._state.imported_entries()
+        return [
+            replace(each, imported=each.row in imported)
+            for each in self._state.entries.values()
+            if each.session_row == session and not each.entry.flags & Flag.REPLACED
+        ]
 
     def find_entry(self, prefix: str) -> StoredEntry:
         found = [e for e in self._state.entries.values() if prefix and e.id.startswith(prefix)]
         found = [e for e in found if e.id == prefix] or [e for e in found if "." in prefix or "." not in e.id]
         if len({e.id for e in found}) != 1:
             raise NotFound(f"{len(found)} entries' ids start with {prefix!r}", hint="give more of the id")
-        return found[0]
+        return self.entries_at([found[0].row])[0]
 
     def session_rows(self) -> dict[int, Session]:
+        state = self._state
+        sources = state.sources.values()
+        any_imported, own = any(map(_imported, sources)), state.own_sessions()
         return {
-            row: _NumberedSession(replace(held.facts), held.host, len(held.shows), number=row)
-            for row, held in self._state.sessions.items()
+            row: _NumberedSession(
+                replace(held.facts), held.host, len(held.shows), any_imported and row not in own, number=row
+            )
+            for row, held in state.sessions.items()
         }
 
     def sources(self, session: Session | None = None) -> list[Source]:
@@ -253,6 +282,9 @@ class ReferenceView:
             for row, held in self._state.sources.items()
             if session is None or (isinstance(session, _NumberedSession) and held.session == session.number)
         ]
+
+    def unmarked(self) -> list[Source]:
+        return [each for each in self.sources() if each.file.provenance is Provenance.UNMARKED]
 
     def lines(self, source: Source) -> Iterator[StoredLine]:
         assert isinstance(source, _NumberedSource)
@@ -394,6 +426,11 @@ class ReferenceWriter(ReferenceView):
         assert isinstance(held, _NumberedSource)
         self._state.sources[held.number].cursor = cursor
 
+    def mark(self, source: Source, provenance: Provenance) -> None:
+        assert isinstance(source, _NumberedSource)
+        held = self._state.sources[source.number]
+        held.file = replace(held.file, provenance=provenance)
+
     def take(
         self,
         file: SourceFile,
@@ -405,7 +442,10 @@ class ReferenceWriter(ReferenceView):
         parser: int,
         restart: bool = False,
     ) -> TakeResult:
-        number, session = self._session(host, facts)
+        known_as = self.source(host, file.path)
+        if known_as is not None:
+            file = replace(file, provenance=max(file.provenance, known_as.file.provenance))
+        number, session = self._session(host, facts, imported=file.provenance is Provenance.IMPORTED)
         versions = [s for s in self._state.sources.values() if (s.host, s.file.path) == (host, file.path)]
         source = self._held(file, host, number, restart)
         again = restart and file.framing == Framing.DOCUMENT and bool(versions)
@@ -435,17 +475,22 @@ class ReferenceWriter(ReferenceView):
             self._replace_version(versions, source, session)
         for row, old, line in zip(source.lines[len(source.lines) - len(lines) :], known, lines, strict=True):
             if not old and line.parsed is not None:
-                self._replace(row, line.parsed, session)
+                self._replace(row, line.parsed, source, session)
         source.cursor, source.parser = cursor, parser
         return TakeResult(known, len(self._state.entries) - before)
 
     def _gone(self, rows: Sequence[int]) -> bool:
         return any(row in self._state.replaced for row in rows)
 
-    def _replace(self, line: int, parsed: Parsed, session: _Session) -> None:
+    def _changeable(self, rows: Sequence[int], source: _Source) -> list[int]:
+        """Those of some entries that a source may replace: an imported one nothing that is own."""
+        imported = self._state.imported_entries() if _imported(source) else rows
+        return [row for row in rows if row in imported]
+
+    def _replace(self, line: int, parsed: Parsed, source: _Source, session: _Session) -> None:
         own = self._state.lines[line].entries
         for uuid in parsed.replaces:
-            restated = self._shown_before(line, uuid, session)
+            restated = self._changeable(self._shown_before(line, uuid, session), source)
             if restated:
                 order = list(session.shows)
                 at = order.index(restated[0])
@@ -455,7 +500,8 @@ class ReferenceWriter(ReferenceView):
         back = self._shown_before(line, parsed.rewinds, session)
         if back:
             order = list(session.shows)
-            self._drop(order[order.index(back[0]) : order.index(own[0])], session)
+            taken_back = order[order.index(back[0]) : order.index(own[0])]
+            self._drop(self._changeable(taken_back, source), session)
 
     def _shown_before(self, line: int, uuid: str, session: _Session) -> list[int]:
         earlier = [held for row, held in self._state.lines.items() if row < line and uuid]
@@ -464,10 +510,14 @@ class ReferenceWriter(ReferenceView):
 
     def _replace_version(self, versions: Sequence[_Source], source: _Source, session: _Session) -> None:
         new = [n for line in source.lines for n in self._state.lines[line].entries]
+        new = self._changeable(new, source)
         for older in reversed(versions):
             old = [n for line in older.lines for n in self._state.lines[line].entries]
-            if not new or not old:
+            if not old:
                 continue
+            old = self._changeable(old, source)
+            if not new or not old:
+                return
             order, own = list(session.shows), {*old, *new}
             at = next((i for i, n in enumerate(order) if n in own), len(order))
             before, behind = ([n for n in part if n not in own] for part in (order[:at], order[at:]))
@@ -520,14 +570,15 @@ class ReferenceWriter(ReferenceView):
             state.usage[usage.key] = counted.against(state.usage.get(usage.key))
         return row
 
-    def _session(self, host: str, facts: SessionFacts) -> tuple[int, _Session]:
+    def _session(self, host: str, facts: SessionFacts, *, imported: bool) -> tuple[int, _Session]:
         wanted = (facts.agent, host, facts.id)
         known = {(s.facts.agent, s.host, s.facts.id): row for row, s in self._state.sessions.items()}
         if wanted not in known:
             known[wanted] = self._state.next_row(self._state.sessions)
             self._state.sessions[known[wanted]] = _Session(SessionFacts(facts.agent, facts.id), host)
         session = self._state.sessions[known[wanted]]
-        merge_facts(session.facts, facts)
+        has_own = known[wanted] in self._state.own_sessions()
+        merge_facts(session.facts, facts, imported=imported, has_own=has_own)
         return known[wanted], session
 
     def _held(self, file: SourceFile, host: str, session: int, restart: bool) -> _Source:
@@ -535,6 +586,7 @@ class ReferenceWriter(ReferenceView):
         if isinstance(found, _NumberedSource):
             held = self._state.sources[found.number]
             if not restart:
+                held.file = replace(held.file, provenance=file.provenance)
                 return held
             held.superseded = True
         made = _Source(file, host, session)
@@ -542,7 +594,7 @@ class ReferenceWriter(ReferenceView):
         return made
 
 
-_DTYPES = {"call": "u8"}
+_DTYPES = {"call": "u8", "imported": "bool"}
 
 
 def _is_shown(stored: StoredEntry, hidden: int) -> bool:

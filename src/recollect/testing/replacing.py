@@ -14,6 +14,7 @@ from recollect.values.records import (
     Line,
     LineFlag,
     Parsed,
+    Provenance,
     SessionFacts,
     SourceFile,
 )
@@ -31,14 +32,28 @@ def restated(text: str, uuid: str) -> Line:
     return said(text, uuid, (uuid,))
 
 
-def take_lines(writer: Writer, lines: Sequence[Line], *, name: str = "a.jsonl", id_: str = "one") -> None:
-    file, facts = SourceFile("pi", f"/logs/{name}"), SessionFacts("pi", id_)
+def take_lines(
+    writer: Writer,
+    lines: Sequence[Line],
+    *,
+    name: str = "a.jsonl",
+    id_: str = "one",
+    whose: Provenance = Provenance.UNMARKED,
+) -> None:
+    file, facts = SourceFile("pi", f"/logs/{name}", provenance=whose), SessionFacts("pi", id_)
     writer.take(file, "harbor", lines, Cursor(offset=1), facts, parser=1)
 
 
-def save(writer: Writer, lines: Sequence[Line], *, name: str = "a.json", id_: str = "one") -> None:
+def save(
+    writer: Writer,
+    lines: Sequence[Line],
+    *,
+    name: str = "a.json",
+    id_: str = "one",
+    whose: Provenance = Provenance.UNMARKED,
+) -> None:
     """One more version of a document, as the records it consists of."""
-    file = SourceFile("pi", f"/logs/{name}", framing=Framing.DOCUMENT)
+    file = SourceFile("pi", f"/logs/{name}", framing=Framing.DOCUMENT, provenance=whose)
     restart = writer.source("harbor", file.path) is not None
     cursor, facts = Cursor(offset=1, terminated=False), SessionFacts("pi", id_)
     writer.take(file, "harbor", lines, cursor, facts, parser=1, restart=restart)

@@ -73,7 +73,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What was said, in order, and what of the log was not taken: why, and how often."""
+    """What was said, in order, and what of the log was not taken: why, and how often.
+
+    `imported`: it is out of an imported log, title and all, and was made safe.
+    """
 
     messages: tuple[Message, ...]
     title: str = ""
@@ -82,6 +85,7 @@ class Conversation:
     branch: str = ""
     agents: tuple[str, ...] = ()
     left_out: Counter[str] = field(default_factory=Counter)
+    imported: bool = False
 
     @property
     def sessions(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ class Thread:
     """One piece of work. `id` is that of its first session: `thread:ID` in a query finds all of it.
 
     `sessions` are the conversations, in time order; those of `subagents` are only counted, unless
-    theirs are all there is. Title, project and branch are those known last.
+    theirs are all there is. Title, project and branch are those known last, from own logs where there are.
     """
 
     id: str
@@ -26,6 +26,11 @@ class Thread:
     started_ms: int
     ended_ms: int
     entries: int
+
+    @property
+    def imported(self) -> bool:
+        """Whether any of its sessions is; such a one may claim to continue whatever it likes."""
+        return any(session.imported for session in self.sessions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,16 @@ class SourceFlag(enum.IntEnum):
     UNTERMINATED = 1  # its content does not end with a newline
     SUPERSEDED = 2  # the file was rewritten; a newer version is stored too
     WAITING = 4  # its last line is half written and will be replaced
+    OWN = 8  # the log of an agent of this person; `Provenance`
+    IMPORTED = 16  # a file that was handed to Recollect; with neither bit nobody asked
+
+
+class Provenance(enum.IntEnum):
+    """Whose log a source is. The greater one holds: what was once known to be a person's own stays so."""
+
+    UNMARKED = 0  # nobody said: taken by a version that did not ask
+    IMPORTED = 1  # a file that was handed to Recollect: anyone may have written it
+    OWN = 2  # written by an agent of this person, where that agent keeps its logs
 
 
 class Framing(enum.IntEnum):
@@ -208,6 +218,7 @@ class SourceFile:
     `session` is the id of the session it belongs to, "" when only its content can tell.
     `path` is the name the source is known by; `read_path` where its bytes are now
     (an agent may compress what is cold: same source, other bytes on disk).
+    `provenance` is for whoever found it to say, never for an agent or the file itself.
     """
 
     agent: str
@@ -217,6 +228,7 @@ class SourceFile:
     session: str = ""
     parent: str = ""
     compressed: bool = False
+    provenance: Provenance = Provenance.UNMARKED
 
     @property
     def read_path(self) -> str:
@@ -245,14 +257,22 @@ class Segment:
         source = self.source
         place = int(source.role), int(source.framing), source.session, source.parent
         return pack_segment(
-            source.agent, source.path, place, self.host, self.offset, self.data, compressed=source.compressed
+            source.agent,
+            source.path,
+            place,
+            self.host,
+            self.offset,
+            self.data,
+            compressed=source.compressed,
+            own=source.provenance is Provenance.OWN,
         )
 
     @classmethod
     def unpack(cls, payload: bytes) -> Segment:
-        agent, path, place, compressed, host, offset, data = unpack_segment(payload)
+        agent, path, place, compressed, host, offset, own, data = unpack_segment(payload)
         role, framing, session, parent = place
-        source = SourceFile(agent, path, Role(role), Framing(framing), session, parent, compressed)
+        whose = Provenance.OWN if own else Provenance.UNMARKED
+        source = SourceFile(agent, path, Role(role), Framing(framing), session, parent, compressed, whose)
         return cls(source, host, offset, data)
 
 

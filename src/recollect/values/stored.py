@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from recollect.values.records import Cursor, Entry, Framing, LineFlag, SessionFacts, SourceFile
+from recollect.values.records import Cursor, Entry, Framing, LineFlag, Provenance, SessionFacts, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A stored session: what is known of it, where it is from, how much it shows."""
+    """A stored session: what is known of it, where it is from, how much it shows.
+
+    `imported`: no log of this person's own agents has it, and what is known of it anyone may have made up.
+    """
 
     facts: SessionFacts
     host: str
     entries: int
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,11 @@ class Source:
     parser: int
     superseded: bool = False
 
+    @property
+    def imported(self) -> bool:
+        """Whether it was handed to Recollect, so that anyone may have written it."""
+        return self.file.provenance is Provenance.IMPORTED
+
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
@@ -36,6 +45,7 @@ class StoredEntry:
 
     `row` is its number among all entries, `session_row` that of its session; -1 outside a store.
     Numbers grow in the order in which things came and may have gaps; what came together is close together.
+    `imported`: its line is in no log of this person's own agents, whatever session it says it is of.
     """
 
     id: str
@@ -44,6 +54,7 @@ class StoredEntry:
     entry: Entry
     row: int = field(default=-1, compare=False)
     session_row: int = field(default=-1, compare=False)
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)

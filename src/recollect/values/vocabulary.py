@@ -29,6 +29,6 @@ TEXT_FIELDS = (
     "thread",
     "tool",
 )
-FLAG_FIELDS = {"is": ("error", "meta", "sidechain", "spilled"), "has": ("image",)}
+FLAG_FIELDS = {"is": ("error", "imported", "meta", "sidechain", "spilled"), "has": ("image",)}
 TIME_FIELDS = ("after", "before", "last", "on", "time")
 QUERY_FIELDS = (*TEXT_FIELDS, *FLAG_FIELDS, *TIME_FIELDS)

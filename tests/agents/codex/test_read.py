@@ -362,7 +362,7 @@ class TestEntries:
             found = messages_of(view, [each.row for each in view.entries(view.find_session(THREAD))])
         assert [(m.role[0], [b.call or b.text or b.type for b in m.blocks]) for m in found] == [
             ("u", ["go"]),
-            ("u", ["<environment_context>"]),
+            ("u", ["&lt;environment_context>"]),  # made safe: the log is an imported one
             ("a", ["thinking", "look", "A"]),
             ("u", ["A"]),
             ("u", ["so far"]),

@@ -16,6 +16,7 @@ from recollect.agents.codex.parse_items import EVENT, Reader, Twins
 from recollect.agents.codex.parse_usage import Meter
 from recollect.agents.fields import (
     BOUNDARY,
+    COPY,
     ERROR,
     META,
     SIDECHAIN,
@@ -34,6 +35,7 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.light.project import remote_name
+from recollect.light.sources import WRITTEN_BY
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
 
 _CWD = re.compile(r"<cwd>(.*?)</cwd>|^Current working directory: (.*)$", re.MULTILINE)
@@ -46,6 +48,7 @@ class CodexParser:
     __slots__ = (
         "_billed",
         "_calls",
+        "_copying",
         "_facts",
         "_introduced",
         "_maybe",
@@ -53,6 +56,7 @@ class CodexParser:
         "_reader",
         "_replayed",
         "_twins",
+        "_written_ms",
     )
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
@@ -67,6 +71,9 @@ class CodexParser:
         self._introduced: bool = state.get("introduced", False)  # our own session_meta was read
         # A subagent's file may begin with its parent's history: the lines before this ordinal.
         self._replayed: int = state.get("replayed", 0)
+        # When an export of ours wrote the file's beginning, 0 if none did: what is older is a copy.
+        self._written_ms: int = state.get("written_ms", 0)
+        self._copying = False
         # The thread whose totals this file's token counts go on from, and the one they would
         # go on from if its history turned out to be in this file too.
         self._billed: str = state.get("billed", source.session)
@@ -86,6 +93,7 @@ class CodexParser:
             "recorded": self._meter.recorded,
             "introduced": self._introduced,
             "replayed": self._replayed,
+            **({"written_ms": self._written_ms} if self._written_ms else {}),
             "billed": self._billed,
             "maybe": self._maybe,
         }
@@ -93,7 +101,10 @@ class CodexParser:
     def parse(self, record: Any, /) -> Parsed:
         if type(record) is not dict:
             return not_an_object(record)
+        self._copying = 0 < time_of(record.get("timestamp")) <= self._written_ms
         parsed = self._parse(record)
+        if self._copying:
+            parsed = _copied(parsed)
         return _inside(parsed) if self._facts.relation is Relation.SUBAGENT else parsed
 
     def _parse(self, record: dict[str, Any]) -> Parsed:
@@ -183,6 +194,8 @@ class CodexParser:
             if session:
                 self._facts.id = self._facts.root = self._billed = session
             self._replayed = count_of(payload.get("subagent_history_start_ordinal"))
+            if payload.get("originator") == WRITTEN_BY:
+                self._written_ms = time_of(payload.get("timestamp"))
             self._relate(payload)
             self._describe(payload)
         elif session == self._facts.id:
@@ -283,6 +296,11 @@ class CodexParser:
 
     # -- what spans lines
 
+    @property
+    def _repeats(self) -> bool:
+        """Whether what is read now was said in another session."""
+        return bool(self._replayed) or self._copying
+
     def _model(self, model: str) -> None:
         if model:
             self._facts.model = self._reader.model = model
@@ -291,13 +309,20 @@ class CodexParser:
         """Take the title from the first prompt, and the directory from the context before it."""
         facts = self._facts
         for entry in entries:
-            if entry.kind is Kind.PROMPT and facts.title_rank < TITLE_PROMPT and not self._replayed:
+            if entry.kind is Kind.PROMPT and facts.title_rank < TITLE_PROMPT and not self._repeats:
                 asked = entry.text.rpartition(_REQUEST)[2]
                 facts.titled(title_of(asked) or title_of(entry.text), TITLE_PROMPT)
             elif entry.kind is Kind.CONTEXT and not facts.cwd:
                 found = _CWD.search(entry.text[:4096])
                 if found:
                     facts.cwd = (found[1] or found[2] or "").strip()
+
+
+def _copied(parsed: Parsed) -> Parsed:
+    """The same, as an export of ours repeats it out of another session."""
+    return replace(
+        parsed, entries=tuple(replace(entry, flags=entry.flags | COPY) for entry in parsed.entries)
+    )
 
 
 def _inside(parsed: Parsed) -> Parsed:

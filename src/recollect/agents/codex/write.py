@@ -245,9 +245,11 @@ def _records(turns: Sequence[Message], now_ms: int, fidelity: Fidelity) -> Itera
     for at, turn in enumerate(turns):
         for time_ms, item in items.of(turn):
             last_ms = time_ms or last_ms
-            yield _record("response_item", item, last_ms or now_ms)
+            yield _record("response_item", item, min(last_ms or now_ms, now_ms))
             if item["type"] == "message" and (turn.role == "assistant" or at in shown):
-                yield from (_record("event_msg", event, last_ms or now_ms) for event in _events(item))
+                yield from (
+                    _record("event_msg", event, min(last_ms or now_ms, now_ms)) for event in _events(item)
+                )
 
 
 def _events(item: Item) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from recollect.export.neutral import neutral_entry
 from recollect.export.pages.briefing import Briefing, brief, json_object, origin
 from recollect.export.pages.briefing import markdown as briefing_markdown
 from recollect.export.pages.html import html
@@ -21,7 +22,7 @@ from recollect.values.text import ascii_json
 def session_page(view: View, session: Session, form: str, *, redacted: bool) -> Iterator[bytes]:
     """A session as markdown, entry by entry; as html or json, what its model had before it."""
     if form == "markdown":
-        entries = view.entries(session)
+        entries = map(neutral_entry, view.entries(session))
         yield from markdown(session, map(_masked, entries) if redacted else entries)
         return
     told = conversation(view, session)

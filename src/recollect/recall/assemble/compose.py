@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from recollect.agents.tags import safe
+from recollect.export.neutral import neutral_entry
 from recollect.export.read import messages_of
 from recollect.recall.assemble.weigh import tokens_of, told
 from recollect.recall.excerpt import NAME_CHARS, name_of
@@ -59,13 +61,15 @@ def _composed(view: View, assembly: Assembly) -> Conversation:
     messages: list[Message] = []
     for run in assembly.runs():
         messages += _run(view, run, left_out)
-    newest = max(assembly.pieces, key=lambda piece: (piece.time_ms, piece.rows)).session.facts
+    newest = max(assembly.pieces, key=lambda piece: (piece.time_ms, piece.rows)).session
+    known = newest.facts
+    cwd, project, branch = map(safe if newest.imported else str, (known.cwd, known.project, known.branch))
     return Conversation(
         tuple(messages),
         title=one_line(assembly.description, NAME_CHARS),
-        cwd=newest.cwd,
-        project=newest.project,
-        branch=newest.branch,
+        cwd=cwd,
+        project=project,
+        branch=branch,
         agents=tuple(sorted({piece.session.facts.agent for piece in assembly.pieces})),
         left_out=left_out,
     )
@@ -89,7 +93,8 @@ def _run(view: View, run: Sequence[Piece], left_out: Counter[str]) -> Iterator[M
     rows = [row for piece in run for row in piece.rows]
     ids = {id_: row for piece in run for id_, row in zip(piece.ids, piece.rows, strict=True)}
     windows = dict(cut for piece in run for cut in piece.cuts)
-    texts = dict(zip(windows, (each.entry.text for each in view.entries_at(list(windows))), strict=True))
+    cut = map(neutral_entry, view.entries_at(list(windows)))
+    texts = {each.row: each.entry.text for each in cut}
     for message in messages_of(view, rows):
         blocks = []
         for block in message.blocks:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from recollect.export.neutral import neutral_entry
 from recollect.insight.turns import UNSPOKEN, Key, Turns
 from recollect.recall.assemble.files import file_key, is_change, is_read
 from recollect.recall.assemble.fixes import fixes, pairs_of, size_of
@@ -153,7 +154,7 @@ def _read(search: Search, turns: Turns, exchanges: dict[Key, Exchange]) -> dict[
             mattering = _mattering(turns.rows((session, each)), hits if each == turn else set())
             wanted |= turns[session].with_halves(mattering, each)
     # A result without text still answers its call.
-    entries = search.view.entries_at(sorted(wanted))
+    entries = map(neutral_entry, search.view.entries_at(sorted(wanted)))  # as they will be told
     return {each.row: each for each in entries if has_text(each) or each.entry.kind == Kind.RESULT}
 
 

@@ -225,6 +225,8 @@ class Matcher:
         return _EVALUATORS[node.field](self, node)
 
     def _flag(self, node: Is) -> Query:
+        if node.value.lower() == "imported":
+            return Query.term_set_query(self._index.schema, "session", self._sessions.imported())
         return self._term("flag", node.value)
 
     def _kind(self, node: Is) -> Query:

@@ -20,7 +20,7 @@ from recollect.store.hdf5.frames import compress
 from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES
 from recollect.store.merge import ChargedUsage
 from recollect.values.ids import line_key, name_key
-from recollect.values.records import Cursor, Entry, Line, SessionFacts, SourceFile, Usage
+from recollect.values.records import Cursor, Entry, Line, Provenance, SessionFacts, SourceFile, Usage
 from recollect.values.stored import Source, TakeResult, VectorModel
 
 _KEYS_KEPT = 8192
@@ -226,6 +226,9 @@ class ParcelWriter:
         """Nothing to do: the parcel is committed by whoever adopts it."""
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
+        raise AssertionError("no source is known here")
+
+    def mark(self, source: Source, provenance: Provenance) -> None:
         raise AssertionError("no source is known here")
 
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:

@@ -23,6 +23,7 @@ from recollect.store.derived import REPLACED, Column, DerivedTable, no_rows
 from recollect.store.hdf5.derived import DerivedRows, find_derived
 from recollect.store.hdf5.forms import TextForm, text_of
 from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.imported import Imported, is_imported
 from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.tables import Stream, Table, opened
 from recollect.store.hdf5.vectors import Vectors, find_vectors
@@ -36,6 +37,7 @@ from recollect.values.records import (
     Framing,
     Kind,
     LineFlag,
+    Provenance,
     Relation,
     Role,
     SessionFacts,
@@ -71,6 +73,7 @@ class Hdf5View:
         self._names: dict[int, str] = {0: ""}
         self._ids: dict[int, str] = {}
         self._heads: Array = np.zeros(0, np.uint64)
+        self._imported_rows: Imported | None = None
 
     # -- the tables, opened when first needed ----------------------------------------
 
@@ -159,7 +162,11 @@ class Hdf5View:
     def columns_at(self, rows: Sequence[int] | Array, *names: str) -> dict[str, Array]:
         wanted: Array = np.asarray(rows, np.int64)
         table = self.table("entries")
-        return {name: wanted if name == "row" else table.at(name, wanted) for name in names}
+        found = {"row": wanted}
+        if "imported" in names:
+            lines = table.at("line", wanted) if self.imported.any else wanted
+            found["imported"] = self.imported.lines(lines)
+        return {name: found[name] if name in found else table.at(name, wanted) for name in names}
 
     def session_columns(self, session: int, *names: str) -> dict[str, Array]:
         intervals = self.intervals("extents", "sessions", "extent", session)
@@ -193,6 +200,22 @@ class Hdf5View:
         assert isinstance(session, RowSession)
         owned = np.flatnonzero(self.table("sources").read("session") == session.row)
         return [self.source_at(row) for row in owned.tolist()]
+
+    def unmarked(self) -> list[Source]:
+        marked = self.table("sources").read("flags") & int(SourceFlag.OWN | SourceFlag.IMPORTED)
+        return [self.source_at(row) for row in np.flatnonzero(marked == 0).tolist()]
+
+    @property
+    def imported(self) -> Imported:
+        """What comes from imported sources alone."""
+        if self._imported_rows is None:
+            sources = self.table("sources")
+            flags, spans = sources.read("flags"), None
+            if is_imported(flags).any():
+                source, first, count = (self.table("spans").read(c) for c in ("source", "first", "count"))
+                spans = source, first, count
+            self._imported_rows = Imported(flags, sources.read("session"), spans)
+        return self._imported_rows
 
     def lines(self, source: Source) -> Iterator[StoredLine]:
         assert isinstance(source, RowSource)
@@ -397,7 +420,8 @@ class Hdf5View:
                 relation=Relation(cell["relation"]),
                 root=self.name(cell["root"]),
             )
-            yield RowSession(facts, self.name(cell["host"]), cell["entries"], row=start + n)
+            imported = self.imported.session(start + n)
+            yield RowSession(facts, self.name(cell["host"]), cell["entries"], imported, row=start + n)
 
     def _sources(self, start: int, stop: int) -> Iterator[RowSource]:
         columns = self._columns("sources", start, stop)
@@ -412,6 +436,7 @@ class Hdf5View:
                     role=Role(cell["role"]),
                     framing=Framing(cell["framing"]),
                     session=session,
+                    provenance=provenance_of(cell["flags"]),
                 ),
                 host=self.name(cell["host"]),
                 cursor=Cursor(
@@ -443,9 +468,11 @@ class Hdf5View:
         rows = np.flatnonzero((heads >= np.uint64(low)) & (heads <= np.uint64(high))).tolist()
         if len(wanted) > 8:
             rows = [r for r in rows if self._session_id(r).startswith(prefix)]
-        exact = [r for r in rows if len(rows) > 1 and self._session_id(r) == prefix]
-        if len(exact or rows) == 1 and wanted:
-            return int((exact or rows)[0])
+        exact = [r for r in rows if len(rows) > 1 and self._session_id(r) == prefix] or rows
+        if len(exact) > 1 and len({self._session_id(r) for r in exact}) == 1:
+            exact = [r for r in exact if not self.imported.session(r)] or exact
+        if len(exact) == 1 and wanted:
+            return int(exact[0])
         if not rows:
             raise NotFound(
                 f"no session's id starts with {prefix!r}", hint="`recollect sessions` lists them all"
@@ -523,6 +550,7 @@ class Hdf5View:
             ),
             row=row,
             session_row=cell["session"],
+            imported=self.imported.line(cell["line"]),
         )
 
     def _entry_text(self, cell: dict[str, int], line_start: int) -> str:
@@ -561,6 +589,12 @@ class Salvage(Hdf5View):
             self._chains[rows] = strays
             found.append(self._nameless(rows))
         return found
+
+    @property
+    def imported(self) -> Imported:
+        """Nothing: whose a source is its own flags say, and no spans are needed for that."""
+        nothing = np.zeros(0, np.int64)
+        return Imported(nothing, nothing, None)
 
     def text(self, at: int, length: int) -> str:
         return self._or("", super().text, at, length)
@@ -671,6 +705,13 @@ class LazySessions:
 
     def items(self) -> Iterator[tuple[int, Session]]:
         return enumerate(self._view.sessions())
+
+
+def provenance_of(flags: int) -> Provenance:
+    """Whose a source is, by its flags."""
+    if flags & SourceFlag.OWN:
+        return Provenance.OWN
+    return Provenance.IMPORTED if flags & SourceFlag.IMPORTED else Provenance.UNMARKED
 
 
 def session_key(agent: str, host: str, id_: str) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import h5py
@@ -23,6 +23,7 @@ from recollect.store.hdf5.chains import Chain, Shown, runs
 from recollect.store.hdf5.derived import DerivedRows
 from recollect.store.hdf5.forms import TextForm, as_bytes
 from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.imported import is_imported
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
 from recollect.store.hdf5.pack import Pack, Parcel, ParcelWriter, Replacing, columns_of
@@ -37,6 +38,7 @@ from recollect.values.records import (
     Framing,
     Line,
     LineFlag,
+    Provenance,
     SessionFacts,
     SourceFile,
     SourceFlag,
@@ -44,6 +46,7 @@ from recollect.values.records import (
 from recollect.values.stored import Source, TakeResult, VectorModel
 
 _PACK_BYTES = 8 << 20  # of lines before they become rows
+_MARKS = {Provenance.UNMARKED: 0, Provenance.IMPORTED: SourceFlag.IMPORTED, Provenance.OWN: SourceFlag.OWN}
 _PARTIAL = LineFlag.PENDING | LineFlag.CONTINUES
 
 
@@ -73,6 +76,10 @@ class _SourceRow:
     superseded: bool = False
     expected: int = 0  # the row behind the last one linked, to keep runs together
 
+    @property
+    def imported(self) -> bool:
+        return self.file.provenance is Provenance.IMPORTED
+
 
 class Hdf5Writer(Hdf5View):
     """A view that can also take. `commit` hands the last folded number to the store, which owns the pages."""
@@ -97,6 +104,7 @@ class Hdf5Writer(Hdf5View):
         self._source_rows: dict[int, _SourceRow] = {}
         self._superseded: dict[int, _SourceRow] = {}  # by row, as some are in no table yet
         self._session_rows: dict[int, _SessionRow] = {}
+        self._own_sessions: set[int] | None = None  # those that a source is of that was not imported
         self._next = {name: self.table(name).rows for name in ("sources", "sessions")}
         self._dirty_sources: dict[int, _SourceRow] = {}
         self._dirty_sessions: dict[int, _SessionRow] = {}
@@ -145,7 +153,8 @@ class Hdf5Writer(Hdf5View):
         parser: int,
         restart: bool = False,
     ) -> TakeResult:
-        session = self._session(host, facts)
+        file = self._as_marked(file, host)
+        session = self._session(host, facts, file.provenance)
         older = self._find_source(host, file.path) if restart else None
         source = self._source(file, host, session, restart)
         if source.cursor.waiting:
@@ -153,6 +162,7 @@ class Hdf5Writer(Hdf5View):
             source.lines -= 1
         if not source.lines:
             source.session = session  # before its first whole line, whose a source is was a guess
+        self._note_own(source)
         entries_before = self._entry_rows
         digests = [line_key(line.data) for line in lines]
         known = self._known_rows(source, lines, digests)
@@ -174,7 +184,7 @@ class Hdf5Writer(Hdf5View):
             self._replace_version(older, source, session)
         if self._pack.byte_count >= _PACK_BYTES or replacing:
             self._seal()
-            self._replace_lines(replacing, session)
+            self._replace_lines(replacing, source, session)
         return TakeResult([row >= 0 for row in known], self._entry_rows - entries_before)
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
@@ -182,6 +192,16 @@ class Hdf5Writer(Hdf5View):
         assert held is not None
         held.cursor = cursor
         self._dirty_sources[held.row] = held
+
+    def mark(self, source: Source, provenance: Provenance) -> None:
+        assert isinstance(source, RowSource)
+        held = self._find_source(source.host, source.file.path)
+        while held is not None and held.row != source.row:
+            held = self._superseded.get(held.older) or self._load_source(held.older)
+        assert held is not None
+        held.file = replace(held.file, provenance=provenance)
+        self._superseded[held.row] = self._dirty_sources[held.row] = held
+        self._own_sessions = None
 
     def add_vectors(self, model: VectorModel, keys: Array, vectors: Array) -> None:
         assert vectors.shape == (len(keys), model.dims)
@@ -369,14 +389,24 @@ class Hdf5Writer(Hdf5View):
     def _entries_of(self, line: int, count: int = 1) -> range:
         return range(self._entry_end(line - 1), self._entry_end(line + count - 1))
 
+    def _changeable(self, rows: Sequence[int], source: _SourceRow) -> list[int]:
+        """Those of some entries that a source may replace: an imported one nothing that is own."""
+        if not source.imported or not rows:
+            return list(rows)
+        self.flush()  # whose a line is, the tables say
+        return [
+            row for row, free in zip(rows, self.columns_at(rows, "imported")["imported"], strict=True) if free
+        ]
+
     def _replace_version(self, older: _SourceRow, source: _SourceRow, session: _SessionRow) -> None:
         """Show a document as it is now, in its order, where the version before was shown.
 
         One that nothing was read from (cut short while it was saved) replaces nothing.
         """
-        new = self._source_entries(source)
+        new = self._changeable(self._source_entries(source), source)
         while not (old := self._source_entries(older)) and older.older >= 0:
             older = self._superseded.get(older.older) or self._load_source(older.older)
+        old = self._changeable(old, source)
         if not new or not old:
             return
         own = {*old, *new}
@@ -385,6 +415,7 @@ class Hdf5Writer(Hdf5View):
         self._mark_replaced(sorted(set(old) - set(new)))
         others = [[row for row in part if row not in own] for part in (shown[:at], shown[at:])]
         session.chain.arrange([*others[0], *(row for row in new if row not in self._replaced), *others[1]])
+        self._dirty_sessions[session.row] = session
         if older.session is not session:
             kept = [row for row in older.session.chain.all_rows() if row not in self._replaced]
             older.session.chain.arrange(kept)
@@ -395,7 +426,9 @@ class Hdf5Writer(Hdf5View):
             row for first, count in source.chain.intervals if count for row in self._entries_of(first, count)
         ]
 
-    def _replace_lines(self, replacing: Sequence[Replacing], session: _SessionRow) -> None:
+    def _replace_lines(
+        self, replacing: Sequence[Replacing], source: _SourceRow, session: _SessionRow
+    ) -> None:
         """Let lines take the place of earlier ones that the session shows; all of them are in the tables."""
         wanted = np.array(
             sorted({k for each in replacing for k in (*each.keys, each.rewinds)} - {0}), np.uint64
@@ -410,17 +443,19 @@ class Hdf5Writer(Hdf5View):
         for line, keys, rewinds in acting:
             own = [row for row in self._entries_of(line) if row in shown]
             restated = [row for k in keys for row in self._shown_before(line, earlier.get(k, ()), shown)]
+            restated = self._changeable(restated, source)
             if restated and own:
                 shown.put_in_place(restated, own)
                 gone += restated
             back = self._shown_before(line, earlier.get(rewinds, ()), shown)
             if back and own:
                 order = shown.rows()
-                taken_back = order[order.index(back[0]) : order.index(own[0])]
+                taken_back = self._changeable(order[order.index(back[0]) : order.index(own[0])], source)
                 shown.drop(taken_back)
                 gone += taken_back
         self._mark_replaced(sorted(gone))
         session.chain.arrange(shown.rows())
+        self._dirty_sessions[session.row] = session
 
     @staticmethod
     def _acts(each: Replacing, earlier: dict[int, list[int]]) -> bool:
@@ -460,12 +495,14 @@ class Hdf5Writer(Hdf5View):
         if self._keys.find(keys) or _shared_between(keys, owner):
             return False
         sessions: list[_SessionRow] = []
+        sources: list[_SourceRow] = []
         first_line, line, entry = self._first_line, self._first_line, self._first_entry
         ends = parcel.lines["entries"]
         for portion in parcel.portions:
-            session = self._session(portion.host, portion.facts)
+            session = self._session(portion.host, portion.facts, portion.file.provenance)
             source = self._source(portion.file, portion.host, session, restart=False)
             assert not source.lines, "only sources new to the store are parcelled"
+            self._note_own(source)
             source.chain.add(line, portion.lines)
             line += portion.lines
             entry_end = self._first_entry + int(ends[line - first_line - 1])
@@ -475,6 +512,7 @@ class Hdf5Writer(Hdf5View):
             self._dirty_sources[source.row] = source
             self._dirty_sessions[session.row] = session
             sessions.append(session)
+            sources.append(source)
         rows = [session.row for session in sessions]
         parcel.entries["session"] = np.array(rows, np.uint32)[parcel.entries["session"]]
         self._append(parcel.names, parcel.texts, parcel.lines, parcel.entries)
@@ -486,7 +524,7 @@ class Hdf5Writer(Hdf5View):
         self._first_line, self._first_entry = line, entry
         for number, group in itertools.groupby(parcel.replacing, lambda each: int(owner[each.line])):
             lines = [each._replace(line=first_line + each.line) for each in group]
-            self._replace_lines(lines, sessions[number])
+            self._replace_lines(lines, sources[number], sessions[number])
         return True
 
     # -- usage -----------------------------------------------------------------------------
@@ -529,6 +567,7 @@ class Hdf5Writer(Hdf5View):
     def _source(self, file: SourceFile, host: str, session: _SessionRow, restart: bool) -> _SourceRow:
         held = self._find_source(host, file.path)
         if held is not None and not restart:
+            held.file = replace(held.file, provenance=file.provenance)
             return held
         place = self._put_text(file.path) if held is None else held.path_place
         made = _SourceRow(self._next["sources"], file, host, session, Chain([], []), place)
@@ -539,6 +578,26 @@ class Hdf5Writer(Hdf5View):
         self._next["sources"] += 1
         self._source_rows[source_key(host, file.path)] = made
         return made
+
+    def _as_marked(self, file: SourceFile, host: str) -> SourceFile:
+        """The file as it is marked, by whoever took it now or before."""
+        held = self._find_source(host, file.path)
+        if held is None or held.file.provenance <= file.provenance:
+            return file
+        return replace(file, provenance=held.file.provenance)
+
+    def _has_own(self, session: _SessionRow) -> bool:
+        """Whether any source of a session was not imported."""
+        if self._own_sessions is None:
+            self._flush_sources()
+            sources = self.table("sources")
+            own = ~is_imported(sources.read("flags"))
+            self._own_sessions = set(sources.read("session")[own].tolist())
+        return session.row in self._own_sessions
+
+    def _note_own(self, source: _SourceRow) -> None:
+        if not source.imported and self._own_sessions is not None:
+            self._own_sessions.add(source.session.row)
 
     def _rows_by_key(self, name: str) -> dict[int, int]:
         """Rows stored when this writer began, by key; of several versions the newest."""
@@ -567,7 +626,7 @@ class Hdf5Writer(Hdf5View):
             stored.superseded,
         )
 
-    def _session(self, host: str, facts: SessionFacts) -> _SessionRow:
+    def _session(self, host: str, facts: SessionFacts, provenance: Provenance) -> _SessionRow:
         key = session_key(facts.agent, host, facts.id)
         held = self._session_rows.get(key)
         if held is None:
@@ -579,7 +638,8 @@ class Hdf5Writer(Hdf5View):
             held = _SessionRow(self._next["sessions"], host, blank, Chain([], []), place, (0, 0))
             self._next["sessions"] += 1
         self._session_rows[key] = held
-        if merge_facts(held.facts, facts):
+        imported, has_own = provenance is Provenance.IMPORTED, self._has_own(held)
+        if merge_facts(held.facts, facts, imported=imported, has_own=has_own):
             held.title_place = self._put_text(held.facts.title)
         return held
 
@@ -612,6 +672,7 @@ class Hdf5Writer(Hdf5View):
 
     def flush(self) -> None:
         """Turn everything taken into rows of the file."""
+        self._imported_rows = None
         self._seal()
         self._flush_usage()
         self._flush_sessions()
@@ -657,6 +718,7 @@ class Hdf5Writer(Hdf5View):
             flags: int = 0 if cursor.terminated else SourceFlag.UNTERMINATED
             flags |= SourceFlag.SUPERSEDED if source.superseded else 0
             flags |= SourceFlag.WAITING if cursor.waiting else 0
+            flags |= _MARKS[source.file.provenance]
             cells.append(
                 {
                     "key": source_key(source.host, source.file.path),
