@@ -23,8 +23,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import h5py
-
 from recollect.light import locks
 from recollect.light.disk import Disk, same_file
 from recollect.light.journal import Journal, journal_path
@@ -32,6 +30,7 @@ from recollect.light.processes import start_python
 from recollect.light.store_header import PAGE_BYTES, Header
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.guard import Guard, StoreFile
 from recollect.store.hdf5.layout import LARGE, ROWS_PER_CHUNK, ROWS_PER_CHUNK_LARGE, STREAMS, TABLES
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View
@@ -67,6 +66,7 @@ class Hdf5Store:
 
     def __init__(self, path: Path, *, disk: Disk | None = None) -> None:
         self.path = path
+        self.told_as = path  # in errors: a replacement speaks of the file that it is made of
         self.disk = disk or Disk()
         self._journal = Journal(path, self.disk)
         self._journal_use = threading.Lock()  # its descriptor is one, and carries one lock
@@ -167,7 +167,7 @@ class Hdf5Store:
 
         with self._readers.working(), self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.told_as, pager):
                 writer = Hdf5Writer(opened.file, pager.header, functools.partial(self._commit, opened, fd))
                 try:
                     yield writer
@@ -233,10 +233,11 @@ class Hdf5Store:
             try:
                 _make(temporary, self.disk, header)
                 with (
-                    _OpenFile(self.path, fd, pager, "r") as opened,
+                    _OpenFile(self.path, fd, pager, "r", damaged=True) as opened,
                     Hdf5Store(temporary, disk=self.disk) as new,
                     _naming_file(self.path, pager),
                 ):
+                    new.told_as = self.path
                     yield opened.view, new
                     verify(new)
                 with Hdf5Store(temporary, disk=self.disk).writer_lock(timeout):
@@ -372,11 +373,18 @@ class _OpenFile:
     The descriptor under it stays open: whoever opened that closes it, and with it the locks.
     """
 
-    def __init__(self, path: Path, fd: int, pager: Pager, mode: str) -> None:
+    def __init__(self, path: Path, fd: int, pager: Pager, mode: str, *, damaged: bool = False) -> None:
         self.fd = fd
         self.pager = pager
         try:
-            self.file = h5py.File(pager, mode, libver=_LIBVER)
+            guard = Guard(pager, writable=mode == "r+")
+            if not damaged:
+                guard.admit_store()
+            self.file = StoreFile(pager, mode, libver=_LIBVER)
+            self.file.guard = guard
+        except Damaged as error:
+            pager.check()
+            raise StoreCorrupt(path, str(error)) from error
         except (OSError, RuntimeError, KeyError) as error:
             pager.check()  # what HDF5 stumbled over may be the disk's fault
             raise StoreCorrupt(path, f"HDF5 cannot open it: {error}") from error
@@ -426,7 +434,7 @@ def _make(path: Path, disk: Disk, header: Header) -> None:
     fd = disk.open(path, write=True, new=True)
     try:
         pager = Pager.create(path, fd, disk, header)
-        with h5py.File(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
+        with StoreFile(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
             _lay_out(file)
             file.flush()
             pager.check()
@@ -450,7 +458,7 @@ def _link(temporary: Path, path: Path) -> None:
     os.link(temporary, path)
 
 
-def _lay_out(file: h5py.File) -> None:
+def _lay_out(file: StoreFile) -> None:
     file.attrs["about"] = "A Recollect store; docs/format.md of the project describes every dataset."
     for enumeration in (Kind, Flag, LineFlag, SourceFlag, Relation, Role, Framing, TextForm):
         names = json.dumps({member.name: int(member) for member in enumeration})
@@ -461,4 +469,4 @@ def _lay_out(file: h5py.File) -> None:
     streams = file.create_group("streams")
     for name in STREAMS:
         Stream.create(streams, name)
-    Table(tables["names"], TABLES["names"]).append({"at": [0], "length": [0]})
+    Table(file, "tables/names", TABLES["names"]).append({"at": [0], "length": [0]})
