@@ -709,9 +709,16 @@ def _import_all(good: Path, folder: Path) -> None:
     with open(out, "rb") as told:
         modules = told.read().decode().split()
     os.waitpid(child, 0)
+    _empty(folder)
     for name in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+
+
+def _empty(folder: Path) -> None:
+    for left in folder.iterdir():
+        if left.is_file():
+            left.unlink()
 
 
 def _apart(good: Path, folder: Path, number: int) -> tuple[str, str, int]:
@@ -729,9 +736,7 @@ def _apart(good: Path, folder: Path, number: int) -> tuple[str, str, int]:
     with open(out, "rb") as told:
         kind, _, said = told.read().decode("utf-8", "replace").partition("\n")
     _, status, usage = os.wait4(child, 0)
-    for left in folder.iterdir():
-        if left.is_file():
-            left.unlink()
+    _empty(folder)
     code = os.waitstatus_to_exitcode(status)
     return kind, f"SIGNAL {-code}" if code else said, usage.ru_maxrss << 10
 

@@ -133,10 +133,7 @@ class Guard:
             if self.group(path).attributes:
                 raise Damaged(f"/{path}: {self.group(path).attributes}")
             return
-        found = self._column(path, type_)
-        if path not in self._indexed:
-            self._indexed.add(path)
-            self._chunks(path, found)
+        self._index(path, self._column(path, type_))
 
     def admit_store(self) -> None:
         """Refuse a file in which any table or stream of a store is not what it should be.
@@ -192,9 +189,8 @@ class Guard:
             if isinstance(found, Group):
                 below = [f"{path}/{name.decode('utf-8', 'replace')}" for name in found.links]
                 return not found.attributes and all(map(self.is_sound, below))
-            if isinstance(found, Column) and path not in self._indexed:
-                self._indexed.add(path)
-                self._chunks(path, found)
+            if isinstance(found, Column):
+                self._index(path, found)
         except Damaged:
             return False
         return isinstance(found, Column)
@@ -520,6 +516,17 @@ class Guard:
         return data
 
     # -- chunks ----------------------------------------------------------------------------
+
+    def _index(self, path: str, column: Column) -> None:
+        """Look at a dataset's index of chunks, once; what is found wrong stays wrong."""
+        if path in self._indexed:
+            return
+        try:
+            self._chunks(path, column)
+        except Damaged as error:
+            self._found[path] = error
+            raise
+        self._indexed.add(path)
 
     def _chunks(self, path: str, column: Column) -> None:
         """Every chunk up to the extent is there, once, of a size that can be, and no two overlap."""
