@@ -67,6 +67,8 @@ def make_good(folder: Path) -> Path:
         writer.add_vectors(VectorModel("toy", "1", 8), np.arange(50, dtype="<u8"), np.ones((50, 8), "<f2"))
         words = {"entry": np.arange(20), "tool": ["a", "b"] * 10, "input": [f"x{n}" for n in range(20)]}
         writer.add_derived(TABLE, words, built_to=20)
+        for n in range(12):  # more than a group's header has room for
+            writer.add_derived(DerivedTable(f"table-{n}", 1, (("a", "<f4"),)), {"a": [n]}, built_to=1)
         writer.commit()
     return path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _struct
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -215,6 +216,12 @@ def test_what_was_refused_once_is_refused_again(store: Path) -> None:
         assert memory.check() == []
 
 
+def test_a_pipe_is_no_store(folder: Path) -> None:
+    os.mkfifo(folder / "m.h5")
+    with pytest.raises(NotAStore):
+        open_memory(folder / "m.h5", create=False)
+
+
 def test_an_hdf5_file_of_others_is_no_store(folder: Path) -> None:
     with h5py.File(folder / "m.h5", "w") as file:
         file["x"] = np.arange(10)
@@ -319,11 +326,11 @@ def test_a_damaged_table_is_replaced_without_hdf5_walking_through_it(store: Path
     fuzz.seal(store)
     with Hdf5Store.open(store) as opened:
         with opened.writer() as writer:
-            assert writer.derived_tables() == []
+            assert fuzz.TABLE not in writer.derived_tables()
             writer.add_derived(fuzz.TABLE, {"entry": [1], "tool": ["a"], "input": ["b"]}, built_to=1)
             writer.commit()
         with opened.view() as view:
-            assert [table.rows for table in view.derived_tables()] == [1]
+            assert next(table for table in view.derived_tables() if table == fuzz.TABLE).rows == 1
             assert view.info().lines
     with open_memory(store) as memory:
         assert memory.check() == []

@@ -19,10 +19,10 @@ from recollect.store.contract import Array
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, parts
 from recollect.store.hdf5.forms import TextForm, as_bytes, text_of
 from recollect.store.hdf5.frames import Damaged, compress
-from recollect.store.hdf5.guard import StoreFile
+from recollect.store.hdf5.guard import FAILURES, StoreFile
 from recollect.store.hdf5.layout import BLOCK_BYTES, DERIVED, ROWS_PER_CHUNK_LARGE, TABLES
 from recollect.store.hdf5.library import h5py
-from recollect.store.hdf5.tables import FAILURES, Stream, Table
+from recollect.store.hdf5.tables import Stream, Table
 
 _NAMES = TABLES["names"]
 
@@ -45,10 +45,11 @@ class DerivedRows:
     def create(file: StoreFile, table: DerivedTable) -> DerivedRows:
         for path in (DERIVED, f"{DERIVED}/{table.name}"):
             if not file.has(path):
-                file.create_group(path)
+                file.make_group(path)
         if file.has(_path(table)):
             DerivedRows.drop(file, table)  # what is there does not read
-        group = file.at(f"{DERIVED}/{table.name}").create_group(str(table.revision))
+        file.make_group(_path(table))
+        group = file.at(_path(table))
         group.attrs["table"] = np.bytes_(table.described())
         group.attrs["built_to"] = np.uint64(0)
         Table.create(group, "rows", _stored_columns(table), ROWS_PER_CHUNK_LARGE)

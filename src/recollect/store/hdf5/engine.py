@@ -80,8 +80,8 @@ class Hdf5Store:
             if not create:
                 raise StoreMissing(path)
             create_file(path, store.disk)
-        elif path.is_dir():
-            raise NotAStore(path, "it is a folder")
+        elif not path.is_file():  # a pipe would never open
+            raise NotAStore(path, "it is a folder" if path.is_dir() else "it is no regular file")
         return store
 
     def __enter__(self) -> Hdf5Store:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from recollect.store.hdf5.pager import Pager
 
 BYTES = "bytes"  # the type of what is no column: frames one behind the other, unfiltered
+# What h5py raises for a file that is not what it was.
+FAILURES = (AttributeError, KeyError, OSError, OverflowError, RuntimeError, TypeError, ValueError)
+
 CHUNK_BYTES_MAX = 1 << 20  # of one chunk, unpacked; ours have 65,536 at most
 ATTRIBUTE_BYTES_MAX = 1 << 16
 
@@ -100,6 +103,8 @@ class Guard:
     def __init__(self, pager: Pager, *, writable: bool) -> None:
         self._pager = pager
         self._size = pager.header.size - PAGE_BYTES  # HDF5's addresses begin behind the header page
+        if pager.header.size > pager.end:
+            raise Damaged(f"it is {pager.end} bytes long and should be {pager.header.size}")
         self._windows: dict[int, bytes] = {}
         self._found: dict[str, Group | Column | Damaged] = {}
         self._indexed: set[str] = set()  # datasets whose index of chunks was looked at
@@ -615,6 +620,13 @@ class StoreFile(h5py.File):  # type: ignore[misc]
             return h5py.h5d.open(self.id, path.encode("ascii"))
         except (KeyError, OSError, RuntimeError) as error:
             raise Damaged(f"/{path} cannot be opened: {error}") from error
+
+    def make_group(self, path: str) -> None:
+        """Make a group that is not there."""
+        try:
+            self.create_group(path)
+        except FAILURES as error:
+            raise Damaged(f"/{path} cannot be made: {error}") from error
 
     def has(self, path: str) -> bool:
         """Whether a name leads to something, whatever that is."""

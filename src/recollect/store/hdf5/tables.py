@@ -44,9 +44,6 @@ CHUNKS_KEPT = 2048
 BLOCKS_KEPT = 16  # of a stream, unpacked
 BLOCKS_KEPT_BYTES = 32 << 20  # and all of them together, unless a single one is larger
 
-# What h5py raises for a file that is not what it was.
-FAILURES = (AttributeError, KeyError, OSError, OverflowError, RuntimeError, TypeError, ValueError)
-
 
 class Table:
     """One group of equally long columns. Appended rows can be read at once."""

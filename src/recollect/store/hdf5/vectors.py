@@ -16,10 +16,10 @@ import numpy as np
 
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged, compress
-from recollect.store.hdf5.guard import StoreFile
+from recollect.store.hdf5.guard import FAILURES, StoreFile
 from recollect.store.hdf5.layout import BLOCK_BYTES, KEY_BYTES, VECTORS
 from recollect.store.hdf5.library import h5py
-from recollect.store.hdf5.tables import FAILURES, Stream
+from recollect.store.hdf5.tables import Stream
 from recollect.values.ids import name_key
 from recollect.values.stored import VectorModel
 
@@ -42,12 +42,14 @@ class Vectors:
     @staticmethod
     def create(file: StoreFile, model: VectorModel) -> Vectors:
         if not file.has(VECTORS):
-            file.create_group(VECTORS)
-        parent = file.at(VECTORS)
-        number = str(max((int(name) for name in parent if name.isdecimal()), default=-1) + 1)
-        group = Stream.create(parent, number)
+            file.make_group(VECTORS)
         text = {"name": model.name, "revision": model.revision, "dims": model.dims, "key": _key(model)}
-        group.attrs["model"] = json.dumps(text)
+        try:
+            number = str(max((int(name) for name in file.names(VECTORS) if name.isdecimal()), default=-1) + 1)
+            group = Stream.create(file.at(VECTORS), number)
+            group.attrs["model"] = json.dumps(text)
+        except FAILURES as error:
+            raise Damaged(f"/{VECTORS} takes no other model: {error}") from error
         return Vectors(file, number)
 
     @property
