@@ -740,7 +740,7 @@ def _apart(good: Path, folder: Path, number: int) -> tuple[str, str, int]:
     _, status, usage = os.wait4(child, 0)
     _empty(folder)
     code = os.waitstatus_to_exitcode(status)
-    return kind, f"SIGNAL {-code}" if code else said, usage.ru_maxrss << 10
+    return kind, f"{'SIGNAL' if code < 0 else 'DIED'} {abs(code)}" if code else said, usage.ru_maxrss << 10
 
 
 if __name__ == "__main__":
