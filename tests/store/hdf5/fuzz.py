@@ -226,6 +226,11 @@ def checked(data: bytearray) -> list[tuple[int, int, int]]:
                 if 8 < length < 4096 and data[PAGE_BYTES + address :][:4] == b"OCHK":
                     found.append((PAGE_BYTES + address, length, length - 4))
     found += [(at, 146, 142) for at in _all(data, b"FRHP")]
+    for at in _all(data, b"FSHD"):
+        found.append((at, 82, 78))
+        address, used = struct.unpack_from("<QQ", data, at + 54)
+        if data[PAGE_BYTES + address :][:4] == b"FSSE" and used < 4096:
+            found.append((PAGE_BYTES + address, used, used - 4))
     found += [(at, 512, 17) for at in _all(data, b"FHDB") if _is_of_links(data, at)]
     for at in _all(data, b"BTHD"):
         found.append((at, 38, 34))

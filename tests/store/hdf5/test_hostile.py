@@ -385,6 +385,8 @@ def test_the_checksum_that_the_mutants_are_given_is_that_of_hdf5(good: Path) -> 
         b"FHDB",
         b"BTHD",
         b"BTLF",
+        b"FSHD",
+        b"FSSE",
     }
     for place in places:
         before = bytes(data)

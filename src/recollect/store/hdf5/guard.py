@@ -60,6 +60,7 @@ _CHUNK = struct.Struct("<QQQQ")  # size and filter mask, first row, 0, address
 _NODE_ENTRIES = 64
 _NODE_BYTES = _TREE.size + _NODE_ENTRIES * _CHUNK.size + 24
 _HEAP = struct.Struct("<4sBHHBIQQQQQQQQQQQQHQQHHQH")
+_HEAP_BYTES_MAX = 1 << 32
 _HEAP_ROWS_MAX = 9  # of direct blocks below the root: 512 bytes to 65,536
 _RECORDS = struct.Struct("<4sBBIHHBBQHQ")
 _RECORD_BYTES = 11
@@ -457,13 +458,15 @@ class Guard:
         self._take(address)
         found = _HEAP.unpack(self._read(address, _HEAP.size))
         signature, version, id_bytes, filters, flags, object_max = found[:6]
-        huge, tiny = found[15], found[17]
+        next_huge, huge_index, free, free_space, managed, taken, next_block, _, *large = found[6:18]
         width, start, direct_max, bits, _, root, rows = found[18:]
         made = (signature, version, id_bytes, filters, flags & 0xFE, object_max)
         if (
             made != (b"FRHP", 0, 7, 0, 2, 4096)
             or (width, start, direct_max, bits) != (4, 512, 65536, 32)
-            or (huge, tiny) != (0, 0)
+            or (next_huge, huge_index, any(large)) != (0, _UNDEFINED, False)
+            or not max(free, taken, next_block) <= managed <= _HEAP_BYTES_MAX
+            or (free_space != _UNDEFINED and self._read(free_space, 5) != b"FSHD\0")
         ):
             raise Damaged("its names are not kept in a form that a store has")
         if rows > _HEAP_ROWS_MAX:

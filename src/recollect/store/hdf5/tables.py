@@ -12,10 +12,11 @@ chunk that one flipped bit made unfindable is a run of zeros, and no error (meas
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
@@ -43,6 +44,15 @@ from recollect.store.hdf5.library import h5py
 CHUNKS_KEPT = 2048
 BLOCKS_KEPT = 16  # of a stream, unpacked
 BLOCKS_KEPT_BYTES = 32 << 20  # and all of them together, unless a single one is larger
+
+
+@contextlib.contextmanager
+def _changing(path: str) -> Iterator[None]:
+    """HDF5 looks at more when it writes: what it stumbles over then is damage too."""
+    try:
+        yield
+    except (KeyError, OSError, RuntimeError) as error:
+        raise Damaged(f"/{path.lstrip('/')} cannot be changed: {error}") from error
 
 
 class Table:
@@ -128,7 +138,8 @@ class Table:
                 self._store(column, start, data)
 
     def _extend(self, column: str, new: Array, first: int) -> None:
-        self._dataset(column).set_extent((self.rows,))
+        with _changing(f"{self._path}/{column}"):
+            self._dataset(column).set_extent((self.rows,))
         at = first // self._chunk_rows * self._chunk_rows
         filled = first - at
         while len(new):
@@ -150,7 +161,9 @@ class Table:
     def _store(self, column: str, start: int, data: Array) -> None:
         full = start + self._chunk_rows <= self.rows
         shuffled = data.view("u1").reshape(self._chunk_rows, data.itemsize).T.tobytes()
-        self._dataset(column).write_direct_chunk((start,), zlib.compress(shuffled, 6 if full else 0), 0)
+        packed = zlib.compress(shuffled, 6 if full else 0)
+        with _changing(f"{self._path}/{column}"):
+            self._dataset(column).write_direct_chunk((start,), packed, 0)
         self._decoded.pop((column, start), None)
         if full:
             self._tails.pop(column, None)
@@ -389,8 +402,9 @@ class Stream:
 
     def _write(self, length: int, frame: bytes) -> None:
         at = self._data.shape[0]
-        self._data.resize((at + len(frame),))
-        self._data[at:] = np.frombuffer(frame, "u1")
+        with _changing(f"{self._name}/data"):
+            self._data.resize((at + len(frame),))
+            self._data[at:] = np.frombuffer(frame, "u1")
         before = self.blocks.one("end", self.blocks.rows - 1) if self.blocks.rows else 0
         self.blocks.append(
             {"end": [before + length], "at": [at], "length": [len(frame)], "crc": [zlib.crc32(frame)]}
