@@ -363,6 +363,13 @@ def test_a_table_that_lies_is_told_and_ends(store: Path, name: str, value: int) 
     assert str(store) in str(caught.value)
 
 
+def test_a_span_of_a_source_that_is_not_there_is_repaired(store: Path) -> None:
+    _put(store, "tables/spans/source", 0, (1 << 32) - 1)
+    with open_memory(store) as memory:
+        assert memory.repair().lost_lines == 0
+        assert memory.check() == []
+
+
 def _read_everything(memory: Memory) -> None:
     with memory.view() as view:
         view.usage()

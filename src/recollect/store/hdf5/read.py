@@ -417,9 +417,12 @@ class Hdf5View:
     # -- rows to values ------------------------------------------------------------------
 
     def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
+        self._check_rows(name, start, stop)
+        return {column: self.table(name).read(column, start, stop).tolist() for column in TABLES[name]}
+
+    def _check_rows(self, name: str, start: int, stop: int) -> None:
         if not 0 <= start <= stop <= self.table(name).rows:
             raise Damaged(f"table /tables/{name} has no rows {start} to {stop}")
-        return {column: self.table(name).read(column, start, stop).tolist() for column in TABLES[name]}
 
     def _sessions(self, start: int, stop: int) -> Iterator[RowSession]:
         columns = self._columns("sessions", start, stop)
@@ -644,6 +647,7 @@ class Salvage(Hdf5View):
 
     def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
         """What names a row must be readable; what only describes it may be missing."""
+        self._check_rows(name, start, stop)
         table, blank = self.table(name), [0] * (stop - start)
         return {
             column: table.read(column, start, stop).tolist()
