@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What chooses code for a process: Python's own, the HDF5 library's filters, what a linker is told to load.
-_CHOOSES_CODE = ("PYTHON", "HDF5_PLUGIN", "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT")
+_HDF5 = ("HDF5_PLUGIN", "HDF5_VOL_CONNECTOR", "HDF5_DRIVER")
+_CHOOSES_CODE = ("PYTHON", *_HDF5, "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT")
 
 
 def python_words(module: str, *arguments: str) -> list[str]:
@@ -43,6 +44,13 @@ def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of what we start: this one, without the variables that choose code."""
     given = os.environ if environ is None else environ
     return {name: value for name, value in given.items() if not name.startswith(_CHOOSES_CODE)}
+
+
+def forget_libraries() -> None:
+    """Take out of this process's own environment what would make the HDF5 library load code."""
+    for name in [each for each in os.environ if each.startswith(_HDF5)]:
+        del os.environ[name]
+    os.environ["HDF5_PLUGIN_PRELOAD"] = "::"  # the library's own word for: no plugins
 
 
 def start_python(module: str, *arguments: str, **options: Any) -> Popen[bytes]:

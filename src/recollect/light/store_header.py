@@ -23,6 +23,9 @@ PAGE_BYTES = 4096
 FORMAT_VERSION = 1
 REDO_SUFFIX = "-redo"
 
+_NUMBER_MAX = 1 << 62  # of a generation, an epoch, a size, a frame: the locks are behind it
+_CREATED_MS_MAX = 1 << 47  # in the year 6429
+
 _MAGIC = b"RCLSTORE"
 _HEADER = struct.Struct("<8sIIQ16sQQQQ")  # followed by the crc32 of these bytes
 _REDO_MAGIC = b"RCLREDO1"
@@ -91,6 +94,8 @@ class Header:
         _, format_, _, created_ms, store_id, generation, epoch, size, folded = _HEADER.unpack_from(whole[0])
         if format_ > FORMAT_VERSION:
             raise StoreTooNew(path, format_, FORMAT_VERSION)
+        if max(generation, epoch, size, folded) > _NUMBER_MAX or created_ms > _CREATED_MS_MAX:
+            raise StoreCorrupt(path, "the header page has numbers that no store reaches")
         return cls(store_id, created_ms, generation, epoch, size, folded, format_)
 
 

@@ -75,7 +75,7 @@ def verify(store: Hdf5Store) -> None:
     """Refuse a store with which anything at all is wrong."""
     with store.view() as view:
         for finding in check_view(view):
-            raise StoreCorrupt(store.path, finding.what)
+            raise StoreCorrupt(store.told_as, finding.what)
 
 
 def check_view(view: Hdf5View) -> Iterator[Finding]:
@@ -87,7 +87,7 @@ def check_view(view: Hdf5View) -> Iterator[Finding]:
     damaged = list(_blocks(view))
     yield from damaged
     if columns_fine:
-        yield from _references(view)
+        yield from references(view)
         if not damaged:
             yield from _keys(view)
     for what in view.vector_damage():
@@ -126,7 +126,7 @@ def _blocks(view: Hdf5View) -> Iterator[Finding]:
                 yield Finding("error", str(error))
 
 
-def _references(view: Hdf5View) -> Iterator[Finding]:
+def references(view: Hdf5View) -> Iterator[Finding]:
     rows = {name: view.table(name).rows for name in TABLES}
     ends = view.table("lines").read("end")
     entry_ends = view.table("lines").read("entries")
@@ -153,20 +153,23 @@ def _references(view: Hdf5View) -> Iterator[Finding]:
         ("sources", "path_", "texts"),
         ("sources", "state_", "texts"),
     ):
-        places = view.table(table).read(f"{name}at") + view.table(table).read(f"{name}length")
-        if len(places) and int(places.max()) > view.text_stream.end:
+        starts, lengths = view.table(table).read(f"{name}at"), view.table(table).read(f"{name}length")
+        if _reaches_over(starts, lengths, view.text_stream.end):
             yield Finding("error", f"table {table}: a text lies behind the end of {target}")
     for owners, counted, chain, owner in (
         ("sources", "lines", "spans", "source"),
         ("sessions", "entries", "extents", "session"),
     ):
         counts = view.table(chain).read("count").astype(np.int64)
-        summed = np.bincount(view.table(chain).read(owner), counts, minlength=rows[owners])
+        owned = view.table(chain).read(owner)
+        if len(owned) and int(owned.max()) >= rows[owners]:
+            continue  # said above
+        summed = np.bincount(owned, counts, minlength=rows[owners])
         if np.any(summed.astype(np.int64) != view.table(owners).read(counted).astype(np.int64)):
             yield Finding("error", f"table {owners}: {counted} is not what its {chain} add up to")
     for chain, target in (("spans", "lines"), ("extents", "entries")):
         first, count = view.table(chain).read("first"), view.table(chain).read("count")
-        if len(first) and int((first + count).max()) > rows[target]:
+        if _reaches_over(first, count, rows[target]):
             yield Finding("error", f"table {chain}: reaches behind the end of {target}")
         if np.any(view.table(chain).read("before") >= np.arange(rows[chain])):
             yield Finding("error", f"table {chain}: a chain does not lead back")
@@ -181,6 +184,11 @@ def _keys(view: Hdf5View) -> Iterator[Finding]:
         for n, line in enumerate(view.line_range(start, stop)):
             if line_key(line.data) != a[n].to_bytes(8, "little") + b[n].to_bytes(8, "little"):
                 yield Finding("error", f"line {start + n} is not what was read from its source")
+
+
+def _reaches_over(starts: Array, lengths: Array, end: int) -> bool:
+    """Whether any of these reaches over the end; numbers near 2^64 add up to small ones."""
+    return bool(np.any(starts > end)) or bool(np.any(lengths > end - np.minimum(starts, end)))
 
 
 def _falls(values: Array) -> bool:

@@ -13,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-import h5py
 import numpy as np
 
 from recollect.store.contract import Array
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, parts
 from recollect.store.hdf5.forms import TextForm, as_bytes, text_of
 from recollect.store.hdf5.frames import Damaged, compress
+from recollect.store.hdf5.guard import FAILURES, StoreFile
 from recollect.store.hdf5.layout import BLOCK_BYTES, DERIVED, ROWS_PER_CHUNK_LARGE, TABLES
-from recollect.store.hdf5.tables import FAILURES, Stream, Table, opened
+from recollect.store.hdf5.library import h5py
+from recollect.store.hdf5.tables import Stream, Table
 
 _NAMES = TABLES["names"]
 
@@ -29,22 +30,26 @@ _NAMES = TABLES["names"]
 class DerivedRows:
     """The rows of one table. Added ones can be read at once."""
 
-    def __init__(self, group: h5py.Group, description: DerivedTable) -> None:
-        self._group = group
+    def __init__(self, file: StoreFile, description: DerivedTable) -> None:
+        path = _path(description)
+        self._group: h5py.Group = file.at(path)
         self.description = description
         kinds = dict(description.columns)
-        self._rows = Table(opened(group, "rows"), _stored_columns(description))
-        self._texts = Stream(opened(group, "texts")) if {NAME, TEXT} & set(kinds.values()) else None
-        self._names = Table(opened(group, "names"), _NAMES) if NAME in kinds.values() else None
+        self._rows = Table(file, f"{path}/rows", _stored_columns(description))
+        self._texts = Stream(file, f"{path}/texts") if {NAME, TEXT} & set(kinds.values()) else None
+        self._names = Table(file, f"{path}/names", _NAMES) if NAME in kinds.values() else None
         self._words: list[str] = []  # of `names`, as far as they were read
-        self._built_to = int(group.attrs["built_to"])
+        self._built_to = int(self._group.attrs["built_to"])
 
     @staticmethod
-    def create(file: h5py.File, table: DerivedTable) -> DerivedRows:
-        parent = file.require_group(f"{DERIVED}/{table.name}")
-        if str(table.revision) in parent:
+    def create(file: StoreFile, table: DerivedTable) -> DerivedRows:
+        for path in (DERIVED, f"{DERIVED}/{table.name}"):
+            if not file.has(path):
+                file.make_group(path)
+        if file.has(_path(table)):
             DerivedRows.drop(file, table)  # what is there does not read
-        group = parent.create_group(str(table.revision))
+        file.make_group(_path(table))
+        group = file.at(_path(table))
         group.attrs["table"] = np.bytes_(table.described())
         group.attrs["built_to"] = np.uint64(0)
         Table.create(group, "rows", _stored_columns(table), ROWS_PER_CHUNK_LARGE)
@@ -52,11 +57,11 @@ class DerivedRows:
             Stream.create(group, "texts")
         if NAME in {kind for _, kind in table.columns}:
             Table.create(group, "names", _NAMES)
-        return DerivedRows(group, table)
+        return DerivedRows(file, table)
 
     @staticmethod
-    def drop(file: h5py.File, table: DerivedTable) -> None:
-        del file[f"{DERIVED}/{table.name}/{table.revision}"]
+    def drop(file: StoreFile, table: DerivedTable) -> None:
+        file.unlink(_path(table))
 
     @property
     def table(self) -> DerivedTable:
@@ -87,11 +92,6 @@ class DerivedRows:
     def damage(self) -> str:
         """What is wrong with it, "" for nothing. Reads all of it."""
         try:
-            if (
-                len({len(opened(self._group, f"rows/{name}")) for name in _stored_columns(self.description)})
-                > 1
-            ):
-                return "its columns differ in length"
             self.read(0, self._rows.rows)
         except (Damaged, *FAILURES) as error:
             return str(error)
@@ -99,8 +99,10 @@ class DerivedRows:
 
     def _column(self, name: str, kind: str, start: int, stop: int) -> Column:
         if kind == TEXT:
-            places = (self._rows.read(part, start, stop).tolist() for part in parts(name, kind))
-            return [self._text(at, length) for at, length in zip(*places, strict=True)]
+            assert self._texts is not None
+            at, length = (self._rows.read(part, start, stop) for part in parts(name, kind))
+            self._texts.check_words(length)
+            return [self._text(*place) for place in zip(at.tolist(), length.tolist(), strict=True)]
         values = self._rows.read(name, start, stop)
         if kind != NAME:
             return values
@@ -129,8 +131,10 @@ class DerivedRows:
 
     def _known_words(self) -> list[str]:
         assert self._names is not None
-        at, length = (self._names.read(column, len(self._words)).tolist() for column in _NAMES)
-        self._words += [self._text(*place) for place in zip(at, length, strict=True)]
+        assert self._texts is not None
+        at, length = (self._names.read(column, len(self._words)) for column in _NAMES)
+        self._texts.check_words(length)
+        self._words += [self._text(*place) for place in zip(at.tolist(), length.tolist(), strict=True)]
         return self._words
 
     def _text(self, at: int, length: int) -> str:
@@ -151,30 +155,30 @@ class _Packed:
         return at, len(piece)
 
 
-def find_derived(file: h5py.File) -> tuple[dict[DerivedTable, DerivedRows], list[str]]:
+def find_derived(file: StoreFile) -> tuple[dict[DerivedTable, DerivedRows], list[str]]:
     """What can be opened, by name and then revision; and what is wrong with the rest."""
     found: dict[DerivedTable, DerivedRows] = {}
     wrong: list[str] = []
     for path in _groups(file, wrong):
         try:
-            group = opened(file, path)
-            table = _description(group)
+            table = _description(file.at(path))
             if table is not None:
-                found[table] = DerivedRows(group, table)
+                found[table] = DerivedRows(file, table)
         except (Damaged, *FAILURES) as error:
             wrong.append(f"{path}: {error}")
     return dict(sorted(found.items(), key=lambda item: (item[0].name, item[0].revision))), wrong
 
 
-def _groups(file: h5py.File, wrong: list[str]) -> Iterator[str]:
+def _groups(file: StoreFile, wrong: list[str]) -> Iterator[str]:
     try:
-        names = list(opened(file, DERIVED)) if DERIVED in file else []
+        names = file.names(DERIVED) if file.has(DERIVED) else []
     except (Damaged, *FAILURES) as error:
         wrong.append(f"{DERIVED}: {error}")
         return
     for name in names:
         try:
-            yield from [f"{DERIVED}/{name}/{revision}" for revision in opened(file, f"{DERIVED}/{name}")]
+            revisions = filter(str.isdecimal, file.names(f"{DERIVED}/{name}"))
+            yield from [f"{DERIVED}/{name}/{revision}" for revision in revisions]
         except (Damaged, *FAILURES) as error:
             wrong.append(f"{DERIVED}/{name}: {error}")
 
@@ -186,7 +190,11 @@ def _description(group: h5py.Group) -> DerivedTable | None:
         table = DerivedTable.from_description(text)
     except ValueError:
         return None
-    return table if group.name == f"/{DERIVED}/{table.name}/{table.revision}" else None
+    return table if group.name == f"/{_path(table)}" else None
+
+
+def _path(table: DerivedTable) -> str:
+    return f"{DERIVED}/{table.name}/{table.revision}"
 
 
 def _stored_columns(table: DerivedTable) -> dict[str, str]:

@@ -24,8 +24,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import h5py
-
 from recollect.light import locks
 from recollect.light.aside import acknowledge, kept_aside
 from recollect.light.disk import Disk, same_file
@@ -35,6 +33,7 @@ from recollect.light.second_name import refuse_second_name
 from recollect.light.store_header import PAGE_BYTES, Header
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.guard import Guard, StoreFile
 from recollect.store.hdf5.layout import LARGE, ROWS_PER_CHUNK, ROWS_PER_CHUNK_LARGE, STREAMS, TABLES
 from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View
@@ -72,6 +71,7 @@ class Hdf5Store:
     def __init__(self, path: Path, *, disk: Disk | None = None) -> None:
         # Side files stand beside the file itself: through a link there would be others.
         self.path = path = Path(os.path.realpath(path))
+        self.told_as = path  # in errors: a replacement speaks of the file that it is made of
         self.disk = disk or Disk()
         self._journal = Journal(path, self.disk)
         self._written = -math.inf  # when this object last had the writer's lock
@@ -86,8 +86,8 @@ class Hdf5Store:
             if not create:
                 raise StoreMissing(store.path)
             create_file(store.path, store.disk)
-        elif store.path.is_dir():
-            raise NotAStore(store.path, "it is a folder")
+        elif not store.path.is_file():  # a pipe would never open
+            raise NotAStore(store.path, "it is a folder" if store.path.is_dir() else "it is no regular file")
         store._adopt_journal(Path(os.path.abspath(path)))
         return store
 
@@ -174,7 +174,7 @@ class Hdf5Store:
 
         with self._readers.working(), self.writer_lock(timeout) as fd:
             pager = Pager.open(self.path, fd, self.disk)
-            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.path, pager):
+            with _OpenFile(self.path, fd, pager, "r+") as opened, _naming_file(self.told_as, pager):
                 writer = Hdf5Writer(opened.file, pager.header, functools.partial(self._commit, opened, fd))
                 try:
                     yield writer
@@ -244,10 +244,11 @@ class Hdf5Store:
             try:
                 _make(temporary, self.disk, header)
                 with (
-                    _OpenFile(self.path, fd, pager, "r") as opened,
+                    _OpenFile(self.path, fd, pager, "r", damaged=True) as opened,
                     Hdf5Store(temporary, disk=self.disk) as new,
                     _naming_file(self.path, pager),
                 ):
+                    new.told_as = self.path
                     yield opened.view, new
                     verify(new)
                 with Hdf5Store(temporary, disk=self.disk).writer_lock(timeout):
@@ -422,11 +423,18 @@ class _OpenFile:
     The descriptor under it stays open: whoever opened that closes it, and with it the locks.
     """
 
-    def __init__(self, path: Path, fd: int, pager: Pager, mode: str) -> None:
+    def __init__(self, path: Path, fd: int, pager: Pager, mode: str, *, damaged: bool = False) -> None:
         self.fd = fd
         self.pager = pager
         try:
-            self.file = h5py.File(pager, mode, libver=_LIBVER)
+            guard = Guard(pager, writable=mode == "r+")
+            if not damaged:
+                guard.admit_store()
+            self.file = StoreFile(pager, mode, libver=_LIBVER)
+            self.file.guard = guard
+        except Damaged as error:
+            pager.check()
+            raise StoreCorrupt(path, str(error)) from error
         except (OSError, RuntimeError, KeyError) as error:
             pager.check()  # what HDF5 stumbled over may be the disk's fault
             raise StoreCorrupt(path, f"HDF5 cannot open it: {error}") from error
@@ -476,7 +484,7 @@ def _make(path: Path, disk: Disk, header: Header) -> None:
     fd = disk.open(path, write=True, new=True)
     try:
         pager = Pager.create(path, fd, disk, header)
-        with h5py.File(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
+        with StoreFile(pager, "w", libver=_LIBVER, userblock_size=PAGE_BYTES) as file:
             _lay_out(file)
             file.flush()
             pager.check()
@@ -500,7 +508,7 @@ def _link(temporary: Path, path: Path) -> None:
     os.link(temporary, path)
 
 
-def _lay_out(file: h5py.File) -> None:
+def _lay_out(file: StoreFile) -> None:
     file.attrs["about"] = "A Recollect store; docs/format.md of the project describes every dataset."
     for enumeration in (Kind, Flag, LineFlag, SourceFlag, Relation, Role, Framing, TextForm):
         names = json.dumps({member.name: int(member) for member in enumeration})
@@ -511,4 +519,4 @@ def _lay_out(file: h5py.File) -> None:
     streams = file.create_group("streams")
     for name in STREAMS:
         Stream.create(streams, name)
-    Table(tables["names"], TABLES["names"]).append({"at": [0], "length": [0]})
+    Table(file, "tables/names", TABLES["names"]).append({"at": [0], "length": [0]})

@@ -12,6 +12,7 @@ import json
 
 import orjson
 
+from recollect.store.hdf5.frames import Damaged
 from recollect.values.records import Kind
 
 
@@ -40,15 +41,20 @@ def find(text: str, kind: Kind, line: bytes, start: int) -> tuple[TextForm, int,
 
 
 def text_of(form: int, piece: bytes) -> str:
-    """The text that `find` or a stored copy stands for."""
-    if form == TextForm.LITERAL:
+    """The text that `find` or a stored copy stands for; `Damaged` if it can be neither's."""
+    try:
+        if form != TextForm.LITERAL:
+            return piece.decode("utf-8", "surrogatepass")
+        if not piece.startswith(b'"'):  # nothing else is parsed: what nests is dear
+            raise Damaged("a text is not where its entry says")
         try:
             value = orjson.loads(piece)
         except orjson.JSONDecodeError:
             value = json.loads(piece)
-        assert isinstance(value, str)
-        return value
-    return piece.decode("utf-8", "surrogatepass")
+    except ValueError as error:
+        raise Damaged(f"a text does not read: {error}") from error
+    assert isinstance(value, str)
+    return value
 
 
 def as_bytes(text: str) -> bytes:

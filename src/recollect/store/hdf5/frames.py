@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zstandard
 
-from recollect.store.hdf5.layout import LEVEL
+from recollect.store.hdf5.layout import BLOCK_BYTES_MAX, LEVEL
 
 
 class Damaged(Exception):
@@ -17,9 +17,14 @@ def compress(block: bytes | bytearray, level: int = LEVEL) -> bytes:
 
 def decompress(frame: bytes, length: int) -> bytes:
     """The block a frame holds, which must be of the given length."""
+    if not 0 <= length <= BLOCK_BYTES_MAX:
+        raise Damaged(f"a block of {length} bytes is larger than any block is")
     try:
-        if zstandard.frame_content_size(frame) != length:
+        if zstandard.frame_content_size(frame) != length:  # before anything of that size is allocated
             raise Damaged(f"a frame of {len(frame)} bytes does not hold {length}")
-        return zstandard.ZstdDecompressor().decompress(frame)
+        block = zstandard.ZstdDecompressor().decompress(frame)
     except zstandard.ZstdError as error:
         raise Damaged(str(error)) from error
+    if len(block) != length:
+        raise Damaged(f"a frame of {len(frame)} bytes does not hold {length}")
+    return block

@@ -17,6 +17,15 @@ LEVEL = 3  # of zstd while ingesting; a rewrite takes LEVEL_DENSE
 LEVEL_DENSE = 9
 BLOCK_BYTES = 1 << 19  # of text before compression; a block is cut at the next line's end
 
+# What nothing we write exceeds, so that a file cannot make a reader take more memory than it is worth.
+TEXT_BYTES_MAX = 65 << 20  # of a line or a text: 64 MiB, and what joining its parts may add
+BLOCK_BYTES_MAX = TEXT_BYTES_MAX  # of a block before compression: one line may be all of it
+WORD_BYTES_MAX = 64 << 10  # of a name, an id, a title or a path; what is longer is read up to here
+STATE_BYTES_MAX = 8 << 20  # of what a parser needs to go on
+# Short texts, all together: so many times their packed size, or below this no ratio is suspicious.
+WORDS_RATIO_MAX = 64
+WORDS_FREE_BYTES = 64 << 20
+
 Columns = dict[str, str]
 
 STREAMS = ("lines", "texts")

@@ -17,13 +17,14 @@ from recollect.store.contract import Array, View
 from recollect.store.derived import Column, DerivedTable
 from recollect.store.hdf5.forms import TextForm, as_bytes, find
 from recollect.store.hdf5.frames import compress
-from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES
+from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES, TEXT_BYTES_MAX
 from recollect.store.merge import ChargedUsage
 from recollect.values.ids import line_key, name_key
 from recollect.values.records import Cursor, Entry, Line, Provenance, SessionFacts, SourceFile, Usage
 from recollect.values.stored import Source, TakeResult, VectorModel
 
 _KEYS_KEPT = 8192
+_STORED_CHARS_MAX = TEXT_BYTES_MAX // 4  # of a text that is longer than its own line
 
 
 class Replacing(NamedTuple):
@@ -100,7 +101,7 @@ class Pack:
         """Add one entry; returns where in the line the next one's text is looked for."""
         found = find(entry.text, entry.kind, data, place)
         if found is None:
-            stored = as_bytes(entry.text)
+            stored = as_bytes(entry.text[:_STORED_CHARS_MAX])
             form, at, length = TextForm.STORED, len(self.texts), len(stored)
             self.texts += stored
         else:

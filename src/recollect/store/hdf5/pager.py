@@ -56,6 +56,12 @@ class Pager:
         pager.header = header
         return pager
 
+    @property
+    def end(self) -> int:
+        """Where the bytes end that there are: in the file, and in pages that wait to be put in place."""
+        waiting = max(self._redo.pages, default=-1) + 1 if self._redo is not None else 0
+        return max(os.fstat(self._fd).st_size, waiting * PAGE_BYTES)
+
     def check(self) -> None:
         """Raise what a callback had to swallow."""
         if self.error is not None:

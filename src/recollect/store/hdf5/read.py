@@ -7,14 +7,14 @@ entries are found through its chain of extents, never by scanning.
 from __future__ import annotations
 
 import contextlib
+import enum
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
-import h5py
 import numpy as np
 
 from recollect.light.store_header import Header
@@ -23,9 +23,10 @@ from recollect.store.derived import REPLACED, Column, DerivedTable, no_rows
 from recollect.store.hdf5.derived import DerivedRows, find_derived
 from recollect.store.hdf5.forms import TextForm, text_of
 from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.guard import StoreFile
 from recollect.store.hdf5.imported import Imported, is_imported
-from recollect.store.hdf5.layout import TABLES
-from recollect.store.hdf5.tables import Stream, Table, opened
+from recollect.store.hdf5.layout import STATE_BYTES_MAX, TABLES, WORD_BYTES_MAX, WORDS_FREE_BYTES
+from recollect.store.hdf5.tables import Stream, Table
 from recollect.store.hdf5.vectors import Vectors, find_vectors
 from recollect.store.walks import neighbours_of, turn_of
 from recollect.values.errors import DerivedDamaged, NotFound
@@ -48,6 +49,7 @@ from recollect.values.stored import Session, Source, StoredEntry, StoredLine, St
 
 _ROWS_AT_ONCE = 4096
 _Row = TypeVar("_Row")
+_Member = TypeVar("_Member", bound=enum.IntEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,11 @@ class RowSource(Source):
 class Hdf5View:
     """The state in one open HDF5 file, including what its writer has not committed yet."""
 
-    def __init__(self, file: h5py.File, header: Header) -> None:
+    def __init__(self, file: StoreFile, header: Header) -> None:
         self._file = file
         self._header = header
         self._names: dict[int, str] = {0: ""}
+        self._name_bytes = 0
         self._ids: dict[int, str] = {}
         self._heads: Array = np.zeros(0, np.uint64)
         self._imported_rows: Imported | None = None
@@ -79,16 +82,16 @@ class Hdf5View:
 
     @cached_property
     def line_stream(self) -> Stream:
-        return Stream(opened(self._file, "streams/lines"))
+        return Stream(self._file, "streams/lines")
 
     @cached_property
     def text_stream(self) -> Stream:
-        return Stream(opened(self._file, "streams/texts"))
+        return Stream(self._file, "streams/texts")
 
     def table(self, name: str) -> Table:
         table = self._tables.get(name)
         if table is None:
-            table = self._tables[name] = Table(opened(self._file, "tables/" + name), TABLES[name])
+            table = self._tables[name] = Table(self._file, "tables/" + name, TABLES[name])
         return table
 
     @cached_property
@@ -117,6 +120,7 @@ class Hdf5View:
         )
 
     def sessions(self) -> list[Session]:
+        self._check_words("sessions", "id_length", "title_length")
         return list(self._sessions(0, self.table("sessions").rows))
 
     def find_session(self, prefix: str) -> Session:
@@ -196,6 +200,7 @@ class Hdf5View:
 
     def sources(self, session: Session | None = None) -> list[Source]:
         if session is None:
+            self._check_words("sources", "path_length", "state_length")
             return list(self._sources(0, self.table("sources").rows))
         assert isinstance(session, RowSession)
         owned = np.flatnonzero(self.table("sources").read("session") == session.row)
@@ -248,6 +253,8 @@ class Hdf5View:
     def _read_usage(self) -> UsageColumns:
         table = self.table("usage")
         columns = {c: table.read(c) for c in TABLES["usage"] if c != "key"}
+        if len(columns["model"]) and int(columns["model"].max()) >= self.table("names").rows:
+            raise Damaged("table /tables/usage: a model is no name")
         # Names are few and their rows small: counting them is a hundred times faster than sorting.
         models = np.flatnonzero(np.bincount(columns["model"]))
         place = np.zeros(int(models.max(initial=0)) + 1, np.int64)
@@ -277,6 +284,8 @@ class Hdf5View:
 
     def locate_many(self, lines: Sequence[int]) -> list[tuple[Source, int]]:
         spans = {c: self.table("spans").read(c) for c in ("source", "first", "count", "before")}
+        if np.any(spans["before"] >= np.arange(len(spans["before"]))):
+            raise Damaged("table /tables/spans: a chain does not lead back")
         wanted = np.unique(np.asarray(lines, np.uint64))
         starts = np.searchsorted(wanted, spans["first"])
         stops = np.searchsorted(wanted, spans["first"] + spans["count"])
@@ -335,7 +344,10 @@ class Hdf5View:
 
     def replaced(self) -> Array:
         try:
-            return np.asarray(self.derived(REPLACED)["entry"], np.int64)
+            replaced = np.asarray(self.derived(REPLACED)["entry"], np.uint64)
+            if not len(replaced) or int(replaced.max()) < self.table("entries").rows:
+                return replaced.astype(np.int64)
+            raise DerivedDamaged(REPLACED.name, "an entry is not there")
         except DerivedDamaged:
             return np.flatnonzero(self.table("entries").read("flags") & Flag.REPLACED)
 
@@ -360,11 +372,25 @@ class Hdf5View:
     def name(self, row: int) -> str:
         name = self._names.get(row)
         if name is None:
-            name = self._names[row] = self.text(*self._place("names", row, "at", "length"))
+            name = self._names[row] = self.word(*self._place("names", row, "at", "length"))
+            self._name_bytes += len(name)
+            if self._name_bytes > WORDS_FREE_BYTES:
+                raise Damaged("table /tables/names: its words are longer than words are")
         return name
 
     def text(self, at: int, length: int) -> str:
         return text_of(TextForm.STORED, self.text_stream.read(at, at + length))
+
+    def word(self, at: int, length: int) -> str:
+        """A name, an id, a title or a path: as much of it as anybody would write."""
+        if length <= WORD_BYTES_MAX:
+            return self.text(at, length)
+        return self.text_stream.read(at, at + WORD_BYTES_MAX).decode("utf-8", "ignore")
+
+    def _check_words(self, table: str, *columns: str) -> None:
+        """Before all of them are read: rows may say, of a few bytes, that each has all of them."""
+        for column in columns:
+            self.text_stream.check_words(self.table(table).read(column))
 
     def intervals(
         self, chain: str, owners: str, link: str, row: int, last: int | None = None
@@ -372,15 +398,32 @@ class Hdf5View:
         """The (first, count) pairs an owner's chain leads through, in order; only the last few if asked."""
         table = self.table(chain)
         found: list[tuple[int, int]] = []
-        at = self.table(owners).one(link, row)
-        while at >= 0 and (last is None or last > 0):
+        for at in self.chain_rows(chain, self.table(owners).one(link, row)):
+            if last is not None and last <= 0:
+                break
             first, count = table.one("first", at), table.one("count", at)
             if last is not None:
                 first, count = first + max(count - last, 0), min(count, last)
                 last -= count
             found.append((first, count))
-            at = table.one("before", at)
         return found[::-1]
+
+    def chain_rows(self, chain: str, at: int) -> Iterator[int]:
+        """The rows of a chain from its last one back. Each lies before the one that led to it.
+
+        What they tell of together is no more than there is: an owner has nothing twice.
+        """
+        table, left = self.table(chain), self.table(_CHAINED[chain]).rows
+        while at >= 0:
+            first, count = table.one("first", at), table.one("count", at)
+            if count and first + count > self.table(_CHAINED[chain]).rows:
+                raise Damaged(f"table /tables/{chain}: reaches behind the end of {_CHAINED[chain]}")
+            left -= count
+            before = table.one("before", at)
+            if before >= at or left < 0:
+                raise Damaged(f"table /tables/{chain}: a chain does not lead back")
+            yield at
+            at = before
 
     def line_range(self, start: int, stop: int) -> Iterator[StoredLine]:
         """The lines of some rows, whichever sources they are of."""
@@ -397,7 +440,12 @@ class Hdf5View:
     # -- rows to values ------------------------------------------------------------------
 
     def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
+        self._check_rows(name, start, stop)
         return {column: self.table(name).read(column, start, stop).tolist() for column in TABLES[name]}
+
+    def _check_rows(self, name: str, start: int, stop: int) -> None:
+        if not 0 <= start <= stop <= self.table(name).rows:
+            raise Damaged(f"table /tables/{name} has no rows {start} to {stop}")
 
     def _sessions(self, start: int, stop: int) -> Iterator[RowSession]:
         columns = self._columns("sessions", start, stop)
@@ -405,19 +453,19 @@ class Hdf5View:
             cell = {c: values[n] for c, values in columns.items()}
             facts = SessionFacts(
                 agent=self.name(cell["agent"]),
-                id=self.text(cell["id_at"], cell["id_length"]),
+                id=self.word(cell["id_at"], cell["id_length"]),
                 project=self.name(cell["project"]),
                 cwd=self.name(cell["cwd"]),
                 branch=self.name(cell["branch"]),
                 slug=self.name(cell["slug"]),
-                title=self.text(cell["title_at"], cell["title_length"]),
+                title=self.word(cell["title_at"], cell["title_length"]),
                 title_rank=cell["title_rank"],
                 model=self.name(cell["model"]),
                 version=self.name(cell["version"]),
                 started_ms=cell["started"],
                 ended_ms=cell["ended"],
                 parent=self.name(cell["parent"]),
-                relation=Relation(cell["relation"]),
+                relation=_member(Relation, cell["relation"]),
                 root=self.name(cell["root"]),
             )
             imported = self.imported.session(start + n)
@@ -428,13 +476,13 @@ class Hdf5View:
         for n in range(stop - start):
             cell = {c: values[n] for c, values in columns.items()}
             session = self._session_id(cell["session"])
-            state = json.loads(self.text(cell["state_at"], cell["state_length"]) or "{}")
+            state = self._state(cell["state_at"], cell["state_length"])
             yield RowSource(
                 file=SourceFile(
                     agent=self.name(cell["agent"]),
-                    path=self.text(cell["path_at"], cell["path_length"]),
-                    role=Role(cell["role"]),
-                    framing=Framing(cell["framing"]),
+                    path=self.word(cell["path_at"], cell["path_length"]),
+                    role=_member(Role, cell["role"]),
+                    framing=_member(Framing, cell["framing"]),
                     session=session,
                     provenance=provenance_of(cell["flags"]),
                 ),
@@ -456,6 +504,18 @@ class Hdf5View:
                 superseded=bool(cell["flags"] & SourceFlag.SUPERSEDED),
                 row=start + n,
             )
+
+    def _state(self, at: int, length: int) -> dict[str, Any]:
+        """What a parser needs to go on."""
+        if length > STATE_BYTES_MAX:
+            raise Damaged(f"a parser's state of {length} bytes is longer than any is")
+        try:
+            state = json.loads(self.text(at, length) or "{}")
+        except (ValueError, RecursionError) as error:
+            raise Damaged(f"a parser's state does not read: {error}") from error
+        if not isinstance(state, dict):
+            raise Damaged("a parser's state is none")
+        return state
 
     def _session_row(self, prefix: str) -> int:
         """Narrowed by the first eight bytes as numbers; only candidates' ids are read."""
@@ -503,7 +563,7 @@ class Hdf5View:
     def _session_id(self, row: int) -> str:
         known = self._ids.get(row)
         if known is None:
-            known = self._ids[row] = self.text(*self._place("sessions", row, "id_at", "id_length"))
+            known = self._ids[row] = self.word(*self._place("sessions", row, "id_at", "id_length"))
         return known
 
     def _place(self, table: str, row: int, at: str, length: str) -> tuple[int, int]:
@@ -513,6 +573,8 @@ class Hdf5View:
         table = self.table("entries")
         columns = {c: table.read(c, start, stop) for c in TABLES["entries"]}
         first, last = int(columns["line"].min()), int(columns["line"].max()) + 1
+        if last > self.table("lines").rows:
+            raise Damaged("table /tables/entries: a line is not there")
         lines = {c: self.table("lines").read(c, max(first - 1, 0), last) for c in _LINE_COLUMNS}
         if not first:
             lines = {c: np.concatenate([np.zeros(1, v.dtype), v]) for c, v in lines.items()}
@@ -540,7 +602,7 @@ class Hdf5View:
             session=self._session_id(cell["session"]),
             type=self.name(type_),
             entry=Entry(
-                kind=Kind(cell["kind"]),
+                kind=_member(Kind, cell["kind"]),
                 text=self._entry_text(cell, before[0]),
                 flags=cell["flags"],
                 time_ms=cell["time"],
@@ -559,6 +621,8 @@ class Hdf5View:
         if cell["form"] == TextForm.STORED:
             return self.text(cell["at"], cell["length"])
         start = line_start + cell["at"]
+        if cell["form"] not in (TextForm.LITERAL, TextForm.SLICE):
+            raise Damaged("table /tables/entries: a text is in no form")
         return text_of(cell["form"], self.line_stream.read(start, start + cell["length"]))
 
 
@@ -569,7 +633,7 @@ class Salvage(Hdf5View):
     Lines of which no table says any more whose they were come last, as a source of their own.
     """
 
-    def __init__(self, file: h5py.File, header: Header, moved_to: str) -> None:
+    def __init__(self, file: StoreFile, header: Header, moved_to: str) -> None:
         super().__init__(file, header)
         self.moved_to = moved_to
         self.lost_lines = 0
@@ -582,12 +646,13 @@ class Salvage(Hdf5View):
 
     def sources(self, session: Session | None = None) -> list[Source]:
         owners = self._or(np.zeros(0, np.uint32), self.table("spans").read, "source")
-        rows = max(self._rows("sources"), int(owners.max(initial=0)) + 1 if len(owners) else 0)
-        found: list[Source] = [self._named_source(row) for row in range(rows)]
+        rows = sorted({*range(self._rows("sources")), *owners.tolist()})
+        found: list[Source] = [self._named_source(row) for row in rows]
         strays = self._strays()
         if strays:
-            self._chains[rows] = strays
-            found.append(self._nameless(rows))
+            number = rows[-1] + 1 if rows else 0
+            self._chains[number] = strays
+            found.append(self._nameless(number))
         return found
 
     @property
@@ -616,6 +681,7 @@ class Salvage(Hdf5View):
 
     def _columns(self, name: str, start: int, stop: int) -> dict[str, list[int]]:
         """What names a row must be readable; what only describes it may be missing."""
+        self._check_rows(name, start, stop)
         table, blank = self.table(name), [0] * (stop - start)
         return {
             column: table.read(column, start, stop).tolist()
@@ -656,9 +722,12 @@ class Salvage(Hdf5View):
         return self.intervals("spans", "sources", "span", row)
 
     def _owned(self, row: int) -> list[tuple[int, int]]:
-        spans = self.table("spans")
-        firsts, counts = spans.read("first").tolist(), spans.read("count").tolist()
-        return [(firsts[n], counts[n]) for n in np.flatnonzero(spans.read("source") == row).tolist()]
+        spans, left = self.table("spans"), self._rows("lines")
+        owned = np.flatnonzero(spans.read("source") == row)
+        found = list(zip(spans.at("first", owned).tolist(), spans.at("count", owned).tolist(), strict=True))
+        if sum(count for _, count in found) > left or any(first + count > left for first, count in found):
+            raise Damaged(f"table /tables/spans: more lines than there are, of source {row}")
+        return found
 
     def _strays(self) -> list[tuple[int, int]]:
         """Whole lines that no source has."""
@@ -686,6 +755,14 @@ class Salvage(Hdf5View):
             self.lost.append(what)
 
 
+def _member(kind: type[_Member], number: int) -> _Member:
+    try:
+        return kind(number)
+    except ValueError as error:
+        raise Damaged(str(error)) from error
+
+
+_CHAINED = {"extents": "entries", "spans": "lines"}  # what the rows of a chain tell of
 _LOST_NAMED = 50
 _NAMING = {"id_at", "id_length", "path_at", "path_length", "agent", "host", "session", "role", "framing"}
 _LINE_COLUMNS = ("end", "entries", "key_a", "type")

@@ -11,7 +11,9 @@ import numpy as np
 
 from recollect.store.contract import Array, carry_vectors
 from recollect.store.derived import REPLACED, carry_derived
+from recollect.store.hdf5.check import references
 from recollect.store.hdf5.forms import TextForm
+from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.layout import BLOCK_BYTES, LEVEL_DENSE, TABLES
 from recollect.store.hdf5.read import Hdf5View
 from recollect.store.hdf5.write import Hdf5Writer
@@ -23,6 +25,8 @@ _COMMIT_BYTES = 64 << 20
 
 def copy_store(old: Hdf5View, new: Hdf5Writer, commit: Callable[[], None]) -> None:
     """Fill an empty store with all that is alive in another one."""
+    for finding in references(old):
+        raise Damaged(finding.what)  # whoever follows them would stumble
     keep = _referenced(old)
     lines = np.cumsum(keep) - 1  # old row to new row, for kept rows
     entry_lines = old.table("entries").read("line")

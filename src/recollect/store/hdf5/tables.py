@@ -12,49 +12,63 @@ chunk that one flipped bit made unfindable is a run of zeros, and no error (meas
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
-import h5py
 import numpy as np
 
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged, compress, decompress
-from recollect.store.hdf5.layout import BLOCK_BYTES, BLOCKS, DATA_CHUNK_BYTES, LEVEL, ROWS_PER_CHUNK, Columns
+from recollect.store.hdf5.guard import BYTES, StoreFile
+from recollect.store.hdf5.layout import (
+    BLOCK_BYTES,
+    BLOCK_BYTES_MAX,
+    BLOCKS,
+    DATA_CHUNK_BYTES,
+    LEVEL,
+    ROWS_PER_CHUNK,
+    TEXT_BYTES_MAX,
+    WORDS_FREE_BYTES,
+    WORDS_RATIO_MAX,
+    Columns,
+)
+from recollect.store.hdf5.library import h5py
 
 # Of each table: scattered rows are read again and again, a dozen columns each (10 entries of
 # 150,000 at random: 15.6 ms with one chunk a column, 6 ms with these; 12 KB a chunk).
 CHUNKS_KEPT = 2048
 BLOCKS_KEPT = 16  # of a stream, unpacked
-
-# What h5py raises for a file that is not what it was.
-FAILURES = (KeyError, OSError, RuntimeError, TypeError, ValueError)
+BLOCKS_KEPT_BYTES = 32 << 20  # and all of them together, unless a single one is larger
 
 
-def opened(parent: h5py.Group, name: str) -> h5py.Group | h5py.Dataset:
-    """What a group holds under a name."""
+@contextlib.contextmanager
+def _changing(path: str) -> Iterator[None]:
+    """HDF5 looks at more when it writes: what it stumbles over then is damage too."""
     try:
-        return parent[name]
+        yield
     except (KeyError, OSError, RuntimeError) as error:
-        raise Damaged(f"{parent.name.rstrip('/')}/{name} cannot be opened: {error}") from error
+        raise Damaged(f"/{path.lstrip('/')} cannot be changed: {error}") from error
 
 
 class Table:
     """One group of equally long columns. Appended rows can be read at once."""
 
-    def __init__(self, group: h5py.Group, columns: Columns) -> None:
-        self._group = group
+    def __init__(self, file: StoreFile, path: str, columns: Columns) -> None:
+        self._file = file
+        self._path = path
         self._columns = columns
-        self._datasets: dict[str, h5py.Dataset] = {}
+        self._datasets: dict[str, h5py.h5d.DatasetID] = {}
         self._tails: dict[str, Array] = {}  # the unfilled last chunk of each column, while writing
         self._decoded: OrderedDict[tuple[str, int], Array] = OrderedDict()  # the chunks last read
-        first = self._dataset(next(iter(columns)))
+        name = next(iter(columns))
+        first = self._datasets[name] = file.dataset(f"{path}/{name}", columns[name])
         self.rows: int = first.shape[0]
-        self._chunk_rows: int = first.chunks[0]
+        self._chunk_rows: int = first.get_create_plist().get_chunk()[0]
 
     @staticmethod
     def create(parent: h5py.Group, name: str, columns: Columns, chunk_rows: int = ROWS_PER_CHUNK) -> None:
@@ -83,14 +97,14 @@ class Table:
 
     def one(self, column: str, row: int) -> int:
         if not 0 <= row < self.rows:
-            raise Damaged(f"table {self._group.name} has no row {row}")
+            raise Damaged(f"table /{self._path} has no row {row}")
         inside = row % self._chunk_rows
         return int(self._decode(column, row - inside)[inside])
 
     def at(self, column: str, rows: Array) -> Array:
         """Scattered rows of a column, in the order asked for."""
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.rows:
-            raise Damaged(f"table {self._group.name} has no rows {rows.min()} to {rows.max()}")
+            raise Damaged(f"table /{self._path} has no rows {rows.min()} to {rows.max()}")
         values: Array = np.empty(len(rows), self._columns[column])
         chunks = rows // self._chunk_rows
         for chunk in np.unique(chunks).tolist():
@@ -104,6 +118,8 @@ class Table:
         count = len(next(iter(values.values())))
         if not count:
             return first
+        for column in self._columns:
+            self._dataset(column)  # while they have as many rows as the others
         self.rows += count
         for column, dtype in self._columns.items():
             self._extend(column, np.asarray(values[column], dtype=dtype), first)
@@ -122,7 +138,8 @@ class Table:
                 self._store(column, start, data)
 
     def _extend(self, column: str, new: Array, first: int) -> None:
-        self._dataset(column).resize((self.rows,))
+        with _changing(f"{self._path}/{column}"):
+            self._dataset(column).set_extent((self.rows,))
         at = first // self._chunk_rows * self._chunk_rows
         filled = first - at
         while len(new):
@@ -144,7 +161,9 @@ class Table:
     def _store(self, column: str, start: int, data: Array) -> None:
         full = start + self._chunk_rows <= self.rows
         shuffled = data.view("u1").reshape(self._chunk_rows, data.itemsize).T.tobytes()
-        self._dataset(column).id.write_direct_chunk((start,), zlib.compress(shuffled, 6 if full else 0), 0)
+        packed = zlib.compress(shuffled, 6 if full else 0)
+        with _changing(f"{self._path}/{column}"):
+            self._dataset(column).write_direct_chunk((start,), packed, 0)
         self._decoded.pop((column, start), None)
         if full:
             self._tails.pop(column, None)
@@ -156,12 +175,17 @@ class Table:
         held = self._decoded.get((column, start))
         if held is not None:
             return held
+        whole = self._chunk_rows * np.dtype(self._columns[column]).itemsize
         try:
-            _, packed = self._dataset(column).id.read_direct_chunk((start,))
-            shuffled = np.frombuffer(zlib.decompress(packed), "u1").reshape(-1, self._chunk_rows)
+            _, packed = self._dataset(column).read_direct_chunk((start,))
+            inflater = zlib.decompressobj()
+            unpacked = inflater.decompress(packed, whole + 1)  # a byte more, to see that it ends
+            if not inflater.eof or len(unpacked) != whole:
+                raise ValueError(f"{len(packed)} bytes do not hold {whole}")
+            shuffled = np.frombuffer(unpacked, "u1").reshape(-1, self._chunk_rows)
             values: Array = shuffled.T.copy().view(self._columns[column]).reshape(self._chunk_rows)
         except (OSError, RuntimeError, ValueError, zlib.error) as error:
-            raise Damaged(f"column {self._group.name}/{column}: rows from {start} on: {error}") from error
+            raise Damaged(f"column /{self._path}/{column}: rows from {start} on: {error}") from error
         self._decoded[column, start] = values
         if len(self._decoded) > CHUNKS_KEPT:
             self._decoded.popitem(last=False)
@@ -171,10 +195,14 @@ class Table:
     def _tail_start(self) -> int:
         return self.rows // self._chunk_rows * self._chunk_rows
 
-    def _dataset(self, column: str) -> h5py.Dataset:
+    def _dataset(self, column: str) -> h5py.h5d.DatasetID:
         dataset = self._datasets.get(column)
         if dataset is None:
-            dataset = self._datasets[column] = opened(self._group, column)
+            dataset = self._file.dataset(f"{self._path}/{column}", self._columns[column])
+            chunk = dataset.get_create_plist().get_chunk()
+            if dataset.shape != (self.rows,) or chunk != (self._chunk_rows,):
+                raise Damaged(f"table /{self._path}: its columns differ in length")
+            self._datasets[column] = dataset
         return dataset
 
 
@@ -190,17 +218,20 @@ if hasattr(os, "register_at_fork"):  # a forked child has the pool, but not its 
 class Stream:
     """A long run of bytes kept as zstd frames; compression runs beside the caller."""
 
-    def __init__(self, group: h5py.Group) -> None:
-        self._name = group.name
-        self._data: h5py.Dataset = opened(group, "data")
-        self.blocks = Table(opened(group, "blocks"), BLOCKS)
+    def __init__(self, file: StoreFile, path: str) -> None:
+        self._name = f"/{path}"
+        self._data = h5py.Dataset(file.dataset(f"{path}/data", BYTES))
+        self.blocks = Table(file, f"{path}/blocks", BLOCKS)
         self._index: dict[str, Array] = {}
         self._cache: OrderedDict[int, bytes] = OrderedDict()
+        self._kept_bytes = 0
         self._near = (0, 0, b"")  # the block last read: most reads want the same again
         self._open = bytearray()  # the block being filled
         self._busy: deque[tuple[int, Future[bytes]]] = deque()  # blocks being compressed, in order
         self._pool: ThreadPoolExecutor | None = None
         self.end = self.blocks.one("end", self.blocks.rows - 1) if self.blocks.rows else 0
+        if self.end > self.blocks.rows * BLOCK_BYTES_MAX:
+            raise Damaged(f"{self._name}: its blocks cannot be where it says")
 
     @staticmethod
     def create(parent: h5py.Group, name: str) -> h5py.Group:
@@ -241,7 +272,9 @@ class Stream:
 
     def read(self, start: int, stop: int) -> bytes:
         """Bytes start to stop, checked against their block's checksum."""
-        if start >= stop:
+        if not 0 <= stop - start <= TEXT_BYTES_MAX:
+            raise Damaged(f"{self._name}: bytes {start} to {stop} are not a text of any store")
+        if start == stop:
             return b""
         near, near_end, block = self._near
         if near <= start and stop <= near_end:
@@ -257,12 +290,23 @@ class Stream:
         last = int(np.searchsorted(ends, stop, side="left"))
         if last >= len(ends):
             raise Damaged(f"{self._name}: bytes {start} to {stop} lie behind the last block")
-        base, end = self.block_span(first)
-        blocks = [self.block(n) for n in range(first, last + 1)]
-        if len(blocks) == 1:
-            self._near = base, end, blocks[0]
-        joined = blocks[0] if len(blocks) == 1 else b"".join(blocks)
-        return joined[start - base : stop - base]
+        if first == last:
+            base, end = self.block_span(first)
+            block = self.block(first)
+            self._near = base, end, block
+            return block[start - base : stop - base]
+        return b"".join(self._cut_out(number, start, stop) for number in range(first, last + 1))
+
+    def _cut_out(self, number: int, start: int, stop: int) -> bytes:
+        """What a block has of some bytes."""
+        base = self.block_span(number)[0]
+        return self.block(number)[max(start - base, 0) : stop - base]
+
+    def check_words(self, lengths: Array) -> None:
+        """Refuse short texts that are more, all together, than what is packed here can be worth."""
+        total, packed = int(lengths.sum(dtype=np.uint64)), int(self._data.shape[0])
+        if total > max(WORDS_FREE_BYTES, WORDS_RATIO_MAX * packed):
+            raise Damaged(f"{self._name}: {total} bytes of words are said to be in {packed}")
 
     def prefetch(self, spans: Sequence[tuple[int, int]]) -> None:
         """Have the blocks of some bytes at hand, unpacked beside one another."""
@@ -273,22 +317,29 @@ class Stream:
         if len(wanted) < 2 or len(wanted) > BLOCKS_KEPT:
             return
         lengths = [stop - start for start, stop in map(self.block_span, wanted)]
+        if sum(lengths) > BLOCKS_KEPT_BYTES:
+            return
         frames = (self.frame(number) for number in wanted)
         for number, block in zip(wanted, _unpacking().map(decompress, frames, lengths), strict=True):
-            self._cache[number] = block
-        while len(self._cache) > BLOCKS_KEPT:
-            self._cache.popitem(last=False)
+            self._keep(number, block)
 
     def block(self, number: int) -> bytes:
         """One block's bytes, the last few kept at hand."""
         block = self._cache.get(number)
         if block is None:
-            block = self._cache[number] = self._load(number)
-            if len(self._cache) > BLOCKS_KEPT:
-                self._cache.popitem(last=False)
+            block = self._load(number)
+            self._keep(number, block)
         else:
             self._cache.move_to_end(number)
         return block
+
+    def _keep(self, number: int, block: bytes) -> None:
+        self._cache[number] = block
+        self._kept_bytes += len(block)
+        while len(self._cache) > 1 and (
+            len(self._cache) > BLOCKS_KEPT or self._kept_bytes > BLOCKS_KEPT_BYTES
+        ):
+            self._kept_bytes -= len(self._cache.popitem(last=False)[1])
 
     def frame(self, number: int) -> bytes:
         """One block as it is in the file, its checksum verified."""
@@ -310,8 +361,18 @@ class Stream:
     def index(self) -> dict[str, Array]:
         """The whole `blocks` table, read once: one row a megabyte."""
         if not self._index or len(self._index["end"]) != self.blocks.rows:
-            self._index = {column: self.blocks.read(column) for column in BLOCKS}
+            index = {column: self.blocks.read(column) for column in BLOCKS}
+            self._check(index)
+            self._index = index
         return self._index
+
+    def _check(self, index: dict[str, Array]) -> None:
+        """Blocks follow one another, none is larger than a block can be, and each frame is in `data`."""
+        ends, extent = index["end"], self._data.shape[0]
+        rises = np.all(ends[1:] > ends[:-1]) and not np.any(np.diff(ends) > BLOCK_BYTES_MAX)
+        inside = np.all(index["at"] <= extent) and np.all(index["length"] <= extent - index["at"])
+        if len(ends) and not (rises and 0 < ends[0] <= BLOCK_BYTES_MAX and inside):
+            raise Damaged(f"{self._name}: its blocks cannot be where it says")
 
     def _load(self, number: int) -> bytes:
         start, stop = self.block_span(number)
@@ -341,8 +402,9 @@ class Stream:
 
     def _write(self, length: int, frame: bytes) -> None:
         at = self._data.shape[0]
-        self._data.resize((at + len(frame),))
-        self._data[at:] = np.frombuffer(frame, "u1")
+        with _changing(f"{self._name}/data"):
+            self._data.resize((at + len(frame),))
+            self._data[at:] = np.frombuffer(frame, "u1")
         before = self.blocks.one("end", self.blocks.rows - 1) if self.blocks.rows else 0
         self.blocks.append(
             {"end": [before + length], "at": [at], "length": [len(frame)], "crc": [zlib.crc32(frame)]}

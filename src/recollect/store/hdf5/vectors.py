@@ -12,34 +12,45 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-import h5py
 import numpy as np
 
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged, compress
+from recollect.store.hdf5.guard import FAILURES, StoreFile
 from recollect.store.hdf5.layout import BLOCK_BYTES, KEY_BYTES, VECTORS
-from recollect.store.hdf5.tables import FAILURES, Stream, opened
+from recollect.store.hdf5.library import h5py
+from recollect.store.hdf5.tables import Stream
 from recollect.values.ids import name_key
 from recollect.values.stored import VectorModel
+
+DIMS_MAX = 1 << 16  # no model has more, and a row is still a small part of a block
 
 
 class Vectors:
     """The rows of one model. Appended ones can be read at once."""
 
-    def __init__(self, group: h5py.Group) -> None:
-        self.model = _described(group)
-        self._stream = Stream(group)
+    def __init__(self, file: StoreFile, number: str) -> None:
+        self.model = _described(file.at(f"{VECTORS}/{number}"))
+        self._stream = Stream(file, f"{VECTORS}/{number}")
         _ = self._stream.index  # read now: without it there is nothing to leave out rows by
         self._row_bytes = _row_bytes(self.model.dims)
+        ends = self._stream.index["end"]
+        if np.any(ends % np.uint64(self._row_bytes)):
+            raise Damaged("its blocks do not hold whole rows")
+        self._stream.check_words(ends[-1:])
 
     @staticmethod
-    def create(file: h5py.File, model: VectorModel) -> Vectors:
-        parent = file.require_group(VECTORS)
-        numbers = [int(name) for name in parent if name.isdecimal()]
-        group = Stream.create(parent, str(max(numbers, default=-1) + 1))
+    def create(file: StoreFile, model: VectorModel) -> Vectors:
+        if not file.has(VECTORS):
+            file.make_group(VECTORS)
         text = {"name": model.name, "revision": model.revision, "dims": model.dims, "key": _key(model)}
-        group.attrs["model"] = json.dumps(text)
-        return Vectors(group)
+        try:
+            number = str(max((int(name) for name in file.names(VECTORS) if name.isdecimal()), default=-1) + 1)
+            group = Stream.create(file.at(VECTORS), number)
+            group.attrs["model"] = json.dumps(text)
+        except FAILURES as error:
+            raise Damaged(f"/{VECTORS} takes no other model: {error}") from error
+        return Vectors(file, number)
 
     @property
     def rows(self) -> int:
@@ -84,18 +95,18 @@ class Vectors:
         return zip(range(len(ends)), [0, *ends], ends, strict=False)
 
 
-def find_vectors(file: h5py.File) -> tuple[dict[VectorModel, Vectors], list[str]]:
+def find_vectors(file: StoreFile) -> tuple[dict[VectorModel, Vectors], list[str]]:
     """What can be read, by model, in the order the models came; and what is wrong with the rest."""
     found: dict[VectorModel, Vectors] = {}
     wrong: list[str] = []
     try:
-        parent = opened(file, VECTORS) if VECTORS in file else {}
-        names = sorted((name for name in parent if name.isdecimal()), key=int)
+        held = file.names(VECTORS) if file.has(VECTORS) else []
+        names = sorted((name for name in held if name.isdecimal()), key=int)
     except (Damaged, *FAILURES) as error:
         return {}, [f"{VECTORS}: {error}"]
     for name in names:
         try:
-            vectors = Vectors(opened(parent, name))
+            vectors = Vectors(file, name)
         except (Damaged, *FAILURES) as error:
             wrong.append(f"{VECTORS}/{name}: {error}")
         else:
@@ -107,7 +118,7 @@ def _described(group: h5py.Group) -> VectorModel:
     """The model an attribute speaks of. HDF5 keeps strings without a checksum: the key is theirs."""
     told = json.loads(group.attrs["model"])
     model = VectorModel(str(told["name"]), str(told["revision"]), int(told["dims"]))
-    if told["key"] != _key(model) or model.dims < 1:
+    if told["key"] != _key(model) or not 0 < model.dims <= DIMS_MAX:
         raise Damaged("its model's key is not that of its name, revision and dims")
     return model
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import h5py
 import numpy as np
 
 from recollect.light.store_header import Header
@@ -23,6 +22,7 @@ from recollect.store.hdf5.chains import Chain, Shown, runs
 from recollect.store.hdf5.derived import DerivedRows
 from recollect.store.hdf5.forms import TextForm, as_bytes
 from recollect.store.hdf5.frames import Damaged
+from recollect.store.hdf5.guard import StoreFile
 from recollect.store.hdf5.imported import is_imported
 from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import ROWS_PER_CHUNK, TABLES
@@ -86,7 +86,7 @@ class Hdf5Writer(Hdf5View):
 
     collector: type[Collector] = ParcelWriter
 
-    def __init__(self, file: h5py.File, header: Header, commit: Callable[[int], None]) -> None:
+    def __init__(self, file: StoreFile, header: Header, commit: Callable[[int], None]) -> None:
         super().__init__(file, header)
         self._folded = header.folded
         self._commit = commit
@@ -94,6 +94,11 @@ class Hdf5Writer(Hdf5View):
         self._pack = Pack()  # lines taken since the last seal; its owners are session rows
         self._first_line = self.table("lines").rows  # the row its first line will have
         self._first_entry = self.table("entries").rows
+        if self._first_line and (
+            self.table("lines").one("end", self._first_line - 1) != self.line_stream.end
+            or self.table("lines").one("entries", self._first_line - 1) != self._first_entry
+        ):
+            raise Damaged("table /tables/lines: its end is not that of the lines and entries")
         self._keys = KeyIndex(self, "lines", "key_a")
         self._uuids = KeyIndex(self, "lines", "uuid")
         self._packed: dict[bytes, int] = {}  # rows of the pack's lines by key, the first of equal ones
@@ -405,6 +410,8 @@ class Hdf5Writer(Hdf5View):
         """
         new = self._changeable(self._source_entries(source), source)
         while not (old := self._source_entries(older)) and older.older >= 0:
+            if older.older >= older.row:
+                raise Damaged("table /tables/sources: a version is older than itself")
             older = self._superseded.get(older.older) or self._load_source(older.older)
         old = self._changeable(old, source)
         if not new or not old:
@@ -660,12 +667,7 @@ class Hdf5Writer(Hdf5View):
 
     def _load_chain(self, chain: str, owners: str, link: str, row: int) -> Chain:
         table = self.table(chain)
-        rows = []
-        at = self.table(owners).one(link, row)
-        while at >= 0:
-            rows.append(at)
-            at = table.one("before", at)
-        rows.reverse()
+        rows = list(self.chain_rows(chain, self.table(owners).one(link, row)))[::-1]
         return Chain([[table.one("first", r), table.one("count", r)] for r in rows], rows)
 
     # -- flush -------------------------------------------------------------------------------
@@ -797,7 +799,7 @@ class Hdf5Writer(Hdf5View):
     def _load_names(self) -> dict[str, int]:
         table = self.table("names")
         places = zip(table.read("at").tolist(), table.read("length").tolist(), strict=True)
-        return {self.text(at, length): row for row, (at, length) in enumerate(places)}
+        return {self.word(at, length): row for row, (at, length) in enumerate(places)}
 
     def _put_text(self, text: str) -> tuple[int, int]:
         data = as_bytes(text)
