@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from recollect.config import load_config
 from recollect.memory import Memory
-from recollect.memory.machine import capture_followed
+from recollect.memory.machine import capture_followed, check_location
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +22,5 @@ def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
 
 def check_store(name: str | None) -> None:
     """Refuse a store that nothing here opens, before a command says or does anything."""
-    config = load_config(name)
-    if config.path is None:
-        Memory.exists(config)
+    if name is not None:
+        check_location(name)

@@ -685,12 +685,14 @@ class Memory:
         with self._store.view() as view, target.writer() as writer:
             reparse(view, writer)
 
-    def _fold_into(self, target: Store, pending: Iterable[tuple[int, Segment]]) -> None:
+    def _fold_into(self, target: Store, pending: Iterator[tuple[int, Segment]]) -> None:
         from recollect.intake.ingest import Ingest
 
+        if (first := next(pending, None)) is None:
+            return
         with target.writer() as writer:
-            if Ingest(writer, self.config.host, own=self._own_logs()).fold(pending):
-                writer.commit()
+            Ingest(writer, self.config.host, own=self._own_logs()).fold(itertools.chain([first], pending))
+            writer.commit()
 
 
 def _within(pending: Iterable[tuple[int, Segment]], bytes_max: int) -> Iterator[tuple[int, Segment]]:

@@ -163,3 +163,12 @@ def capture_followed(config: Config) -> int:
     finally:
         capture.close()
     return capture.bytes
+
+
+def check_location(name: str) -> None:
+    """Refuse the URL of a store that no engine here opens."""
+    from recollect.store.registry import has_store, location
+
+    at = location(name)
+    if isinstance(at, str):
+        has_store(at)
