@@ -8,9 +8,9 @@ decided here, for the filter and for whoever lists threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 
 from recollect.store.contract import SessionRows
+from recollect.values.lazy import lazy
 from recollect.values.stored import Session
 
 SESSION_FIELDS = ("agent", "branch", "host", "project", "session", "thread")
@@ -54,12 +54,12 @@ class Sessions:
         }
         return [row for row, thread in self.threads.items() if thread in found]
 
-    @cached_property
+    @lazy
     def threads(self) -> dict[int, int]:
         """For the row of each session that of the first one of its thread."""
         return thread_numbers(self._all)
 
-    @cached_property
+    @lazy
     def _all(self) -> dict[int, Session]:
         return dict(self._rows.items())
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 
 import tantivy
 
@@ -24,6 +23,7 @@ from recollect.search.text.fields import encodable, path_term
 from recollect.search.text.index import TextIndex
 from recollect.search.weights import BM25_MAX, PARTS_WEIGHT, PHRASE_WEIGHT, SENTENCE_TERMS, WHOLE_WEIGHT
 from recollect.values.errors import UsageError
+from recollect.values.lazy import lazy
 from recollect.values.records import Kind
 
 TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
@@ -182,7 +182,7 @@ class Matcher:
             return terms
         return sorted(terms, key=lambda term: (self._index.frequency(field, term), term))[:TERMS_MAX]
 
-    @cached_property
+    @lazy
     def _stop_terms(self) -> frozenset[str]:
         return frozenset(self._index.analyze("body", " ".join(STOP_WORDS)))
 

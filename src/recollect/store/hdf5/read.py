@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +30,7 @@ from recollect.store.hdf5.vectors import Vectors, find_vectors
 from recollect.store.walks import neighbours_of, turn_of
 from recollect.values.errors import DerivedDamaged, NotFound
 from recollect.values.ids import line_key, name_key, short_id
+from recollect.values.lazy import lazy
 from recollect.values.records import (
     Cursor,
     Entry,
@@ -80,11 +80,11 @@ class Hdf5View:
 
     # -- the tables, opened when first needed ----------------------------------------
 
-    @cached_property
+    @lazy
     def line_stream(self) -> Stream:
         return Stream(self._file, "streams/lines")
 
-    @cached_property
+    @lazy
     def text_stream(self) -> Stream:
         return Stream(self._file, "streams/texts")
 
@@ -94,7 +94,7 @@ class Hdf5View:
             table = self._tables[name] = Table(self._file, "tables/" + name, TABLES[name])
         return table
 
-    @cached_property
+    @lazy
     def _tables(self) -> dict[str, Table]:
         return {}
 
@@ -245,7 +245,7 @@ class Hdf5View:
     def usage(self) -> UsageColumns:
         return self._usage_columns
 
-    @cached_property
+    @lazy
     def _usage_columns(self) -> UsageColumns:
         """Kept as long as the view, which is as long as the store stays the same."""
         return self._read_usage()
@@ -318,7 +318,7 @@ class Hdf5View:
             return np.zeros(0, "<u8"), np.zeros((0, model.dims), "<f2")
         return held.read(start, held.rows if stop is None else stop)
 
-    @cached_property
+    @lazy
     def vector_streams(self) -> dict[VectorModel, Vectors]:
         return find_vectors(self._file)[0]
 
@@ -351,7 +351,7 @@ class Hdf5View:
         except DerivedDamaged:
             return np.flatnonzero(self.table("entries").read("flags") & Flag.REPLACED)
 
-    @cached_property
+    @lazy
     def derived_groups(self) -> dict[DerivedTable, DerivedRows]:
         return find_derived(self._file)[0]
 

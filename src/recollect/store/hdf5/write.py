@@ -11,7 +11,6 @@ import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from recollect.store.hdf5.vectors import Vectors
 from recollect.store.merge import FACT_NAMES, TOKENS, ChargedUsage, merge_facts
 from recollect.values.errors import DerivedDamaged
 from recollect.values.ids import line_key
+from recollect.values.lazy import lazy
 from recollect.values.records import (
     Cursor,
     Flag,
@@ -141,7 +141,7 @@ class Hdf5Writer(Hdf5View):
         stored = self._last_seen.get(source_key(host, path))
         return stored == (seen.size, seen.mtime_ns, seen.ctime_ns, seen.inode)
 
-    @cached_property
+    @lazy
     def _last_seen(self) -> dict[int, tuple[int, ...]]:
         """How each source looked when this writer began; of several versions the newest."""
         columns = [self.table("sources").read(c).tolist() for c in ("key", "size", "mtime", "ctime", "inode")]
@@ -379,7 +379,7 @@ class Hdf5Writer(Hdf5View):
 
     # -- what takes the place of something ---------------------------------------------------
 
-    @cached_property
+    @lazy
     def _replaced(self) -> set[int]:
         return set(self.replaced().tolist())
 
