@@ -36,6 +36,8 @@ def open_own(path: Name, flags: int = os.O_RDONLY) -> int:
     """Open a file of ours; one that is made is its owner's alone."""
     try:
         fd = open_regular(path, flags | _NO_LINK)
+    except FileNotFoundError:
+        raise  # most side files are mostly absent, and a link is something else
     except OSError:
         if os.path.islink(path):
             raise FileRefused(path, "it is a symbolic link") from None

@@ -97,6 +97,28 @@ def test_a_journal_that_an_earlier_version_left_beside_a_link_is_taken_over(name
     assert not stray.exists()
 
 
+def test_it_is_so_where_the_file_itself_has_no_journal(names: tuple[Path, Path]) -> None:
+    real, link = names
+    with open_memory(real) as memory:
+        memory.append(segment(1))
+        memory.checkpoint()
+    with Journal(link.with_name("other.h5")) as journal:
+        journal.append(segment(2).pack())
+    Path(f"{link.with_name('other.h5')}-wal").rename(f"{link}-wal")
+    with open_memory(link) as memory:
+        assert texts(memory) == {"said 1", "said 2"}
+
+
+def test_a_folder_that_is_a_link_has_no_journal_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "home").symlink_to(tmp_path / "disk")
+    with open_memory(tmp_path / "disk" / "m.h5") as memory:
+        memory.append(segment(1))
+    with open_memory(tmp_path / "home" / "m.h5") as memory:
+        assert memory.waiting() == 1
+        assert texts(memory) == {"said 1"}
+
+
 def test_a_link_to_nothing_makes_the_store_where_it_leads(names: tuple[Path, Path]) -> None:
     with open_memory(names[1]) as memory:
         memory.append(segment(1))

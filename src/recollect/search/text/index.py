@@ -157,11 +157,8 @@ class TextIndex:
                     until = math.inf if deadline is None else deadline
                     self._take(writer, batches, info.rows_end, until, progress)
             self.stopped = _reason(self._place.refusal)
-        except _Failed as error:
-            self.stopped = _reason(error.__cause__)
-            self._attach()
-        except OSError as error:
-            self.stopped = _reason(error)
+        except (_Failed, OSError) as error:
+            self.stopped = _reason(error.__cause__ or error)
             self._attach()
         return self.rows
 

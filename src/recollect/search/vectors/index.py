@@ -117,11 +117,8 @@ class VectorIndex:
                 self.reload()
                 if locked:
                     self._advance(views, writers, deadline, progress)
-        except OSError as error:
-            self.stopped = error.strerror or str(error)
-            self._again = time.monotonic() + AGAIN_SECONDS
-        except (EmbedderFailed, _Stopped) as error:
-            self.stopped = str(error)
+        except (OSError, EmbedderFailed, _Stopped) as error:
+            self.stopped = (error.strerror if isinstance(error, OSError) else None) or str(error)
             self._again = time.monotonic() + AGAIN_SECONDS
         self.reload()
         return self.rows

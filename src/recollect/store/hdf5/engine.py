@@ -303,11 +303,10 @@ class Hdf5Store:
     def footprint(self) -> Footprint:
         """The sizes of the file and its journal, and when the file was last written."""
         try:
-            found, journal = os.stat(self.path), journal_path(self.path)
-            waiting = os.stat(journal).st_size if journal.exists() else 0
+            found = os.stat(self.path)
         except FileNotFoundError:
             raise StoreMissing(self.path) from None
-        return Footprint(found.st_size + waiting, found.st_mtime_ns // 1_000_000)
+        return Footprint(found.st_size + self.journal_bytes(), found.st_mtime_ns // 1_000_000)
 
     def check(self) -> list[Finding]:
         """Verify everything, in a child process: a damaged file can crash the HDF5 library itself."""
@@ -356,11 +355,11 @@ class Hdf5Store:
             return self._journal.append(segment.pack())
 
     def has_journal(self) -> bool:
-        return journal_path(self.path).exists()
+        return os.path.exists(self._journal.path)
 
     def journal_bytes(self) -> int:
         try:
-            return os.stat(journal_path(self.path)).st_size
+            return os.stat(self._journal.path).st_size
         except OSError:
             return 0
 
@@ -375,7 +374,7 @@ class Hdf5Store:
     def _adopt_journal(self, named: Path) -> None:
         """Take over what an earlier version appended beside a link instead of beside the file."""
         stray = named.with_name(named.name + JOURNAL_SUFFIX)
-        if named == self.path or not stray.exists() or stray.samefile(journal_path(self.path)):
+        if named == self.path or not stray.exists() or os.path.realpath(stray) == self._journal.path:
             return
         fd = self.disk.open(stray, write=True)
         try:
