@@ -125,6 +125,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "sources": lambda memory, _: [(s.file.path, s.session, s.lines, s.cursor) for s in memory.sources()],
     "standing": lambda memory, _: memory.standing(),
     "tail": lambda memory, _: memory.tail(SESSION, 3),
+    "take_missed": lambda memory, _: memory.take_missed(),
     "threads": lambda memory, _: [(each.id, each.title, each.entries) for each in memory.threads()],
     "types": lambda memory, _: memory.types(),
     "usage": lambda memory, _: memory.usage("model").rows,

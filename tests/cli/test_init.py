@@ -300,6 +300,7 @@ class TestHook:
             "last_path": None,
             "trouble_ms": None,
             "trouble": None,
+            "missed": False,
         }
         assert "no conversation was seen yet" in recollect("hook", "status").out
         path = log().prompt("x").write()

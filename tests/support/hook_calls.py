@@ -51,10 +51,11 @@ class Desk:
     home: Path
     store: Path
     session: int = 1
+    cache: Path | None = None
 
     @property
     def config(self) -> Config:
-        return Config(self.store, host_name(), cache=self.home / "cache")
+        return Config(self.store, host_name(), cache=self.cache or self.home / "cache")
 
     @property
     def transcript(self) -> Path:

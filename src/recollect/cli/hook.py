@@ -12,6 +12,7 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
+from recollect.light.missed import note_installed
 from recollect.memory.machine import carry_out, plugin_folder
 from recollect.present.agents import names
 from recollect.values.errors import RecollectError
@@ -53,6 +54,8 @@ def hook(args: argparse.Namespace, screen: Screen) -> int:
     if args.action == "status":
         return _status(picked, config, screen)
     done = [_carried_out(agent, args) for agent in picked]
+    if args.action == "install" and not all(error for _, error in done):
+        note_installed(str(config.state), project=args.project)
     if screen.json:
         screen.object("hook", {"action": args.action, "agents": [told for told, _ in done]})
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.screen import Screen, Styled
 from recollect.hooks.state import last_trouble
 from recollect.light.capture import followed
+from recollect.light.missed import is_missed
 from recollect.values.text import age, one_line
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def captured_object(config: Config) -> dict[str, Any]:
         "last_path": last and last.path,
         "trouble_ms": trouble_ms or None,
         "trouble": trouble or None,
+        "missed": is_missed(str(config.state)),
     }
 
 
@@ -52,6 +54,8 @@ def print_captured(captured: dict[str, Any], screen: Screen) -> None:
     if captured["trouble"]:
         when = _ago(captured["trouble_ms"])
         screen.line(Styled("trouble ", "bold yellow"), one_line(f"{when}: {captured['trouble']}"))
+    if captured["missed"]:
+        screen.line(Styled("missed ", "bold yellow"), "what hooks could not take: the next look takes it")
 
 
 def _ago(time_ms: int) -> str:

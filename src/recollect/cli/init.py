@@ -23,6 +23,7 @@ from recollect.cli.open_memory import check_store, open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
+from recollect.light.missed import note_installed
 from recollect.memory import Memory
 from recollect.memory.machine import carry_out, log_folders
 from recollect.values.errors import RecollectError, UsageError
@@ -193,7 +194,10 @@ def _folders(names: Sequence[str]) -> list[str]:
 
 def _catalogs(config: Config, args: argparse.Namespace) -> int | None:
     """Make ready what the next conversation of each project is told; hooks go on from where this got to."""
-    if args.dry_run or args.remove or args.no_hooks or not Memory.exists(config):
+    if args.dry_run or args.remove or args.no_hooks:
+        return None
+    note_installed(str(config.state), project=False)
+    if not Memory.exists(config):
         return None
     from recollect.hooks.settle import follow_stored, refresh_catalogs
 

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
     """The store that --store, the environment or the config names, with what was said a moment ago."""
     config = load_config(args.store)
-    if not getattr(args, "dry_run", False):
+    looking = not getattr(args, "dry_run", False)
+    if looking:
         capture_followed(config)
-    return Memory.open(config=config, create=create)
+    memory = Memory.open(config=config, create=create)
+    if looking:
+        memory.take_missed()
+    return memory
 
 
 def check_store(name: str | None) -> None:

@@ -13,6 +13,7 @@ from recollect.hooks import state as states
 from recollect.light import locks
 from recollect.light.agents import hooks_of
 from recollect.light.capture import Capture, Refused, main_of
+from recollect.light.missed import is_hooked, is_missed, note_complete, note_missed
 from recollect.light.own_files import open_own
 from recollect.light.processes import spawn_python
 from recollect.light.stdlib import dumps, loads, suppress
@@ -46,9 +47,16 @@ def run(argv: list[str]) -> None:
         payload, event = {}, ""
     if event == "SessionStart" and payload.get("source", "startup") in _TOLD_AT:
         _tell(event, _catalog(state, payload))
-    with _Troubles(state, event):
-        _capture(agent, store, state, host, payload, event)
-    if event in ("SessionStart", "SessionEnd"):
+    first = not is_hooked(state)
+    in_time = True
+    with _Troubles(state, event) as troubles:
+        in_time = _capture(agent, store, state, host, payload, event)
+    if troubles.missed:
+        note_missed(state)
+        return
+    if first:
+        note_complete(state)
+    if event in ("SessionStart", "SessionEnd") or not in_time or is_missed(state):
         _settle(store, state, host)
 
 
@@ -69,6 +77,7 @@ def _end_in_time(state: str) -> None:
     """Leave after a second, even from inside a read that never returns."""
 
     def leave(*_: object) -> None:
+        note_missed(state)
         states.note_trouble(state, f"stopped after {HARD_STOP_SECONDS} s")
         os._exit(0)
 
@@ -125,7 +134,8 @@ def _catalog(state: str, payload: dict[str, Any]) -> str:
     return states.read_catalog(state, project_of(cwd)) if isinstance(cwd, str) and cwd else ""
 
 
-def _capture(agent: str, store: str, state: str, host: str, payload: dict[str, Any], event: str) -> None:
+def _capture(agent: str, store: str, state: str, host: str, payload: dict[str, Any], event: str) -> bool:
+    """Take what is new in the session that was told of, then in all others; False when time was short."""
     home = os.path.expanduser("~")
     capture = Capture(store, state, host, home, os.environ, seconds=CAPTURE_SECONDS)
     try:
@@ -138,6 +148,9 @@ def _capture(agent: str, store: str, state: str, host: str, payload: dict[str, A
             capture.rest()
     finally:
         capture.close()
+    if not capture.followed:
+        raise OSError("nothing can be written to the state folder")
+    return capture.in_time
 
 
 def _follow(capture: Capture, agent: str, path: str, *, ended: bool) -> None:
@@ -154,19 +167,21 @@ def _host() -> str:
 
 
 class _Troubles:
-    """Keeps what goes wrong inside, and lets nothing out."""
+    """Keeps what goes wrong inside, and lets nothing out. `missed`: so that something was not taken."""
 
     def __init__(self, state: str, event: str) -> None:
         self._state, self._event = state, event
+        self.missed = False
 
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> _Troubles:
+        return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         if isinstance(error, Refused):
             what = f"not a transcript of this agent: {str(error)[:500]!r}"
             states.note_trouble(self._state, f"{self._event}: {what}")
         elif error is not None:
+            self.missed = True
             name = "" if isinstance(error, RecollectError) else f"{type(error).__name__}: "
             states.note_trouble(self._state, f"{self._event}: {name}{str(error)[:500]}")
         return True
@@ -177,7 +192,7 @@ def _settle(store: str, state: str, host: str) -> None:
 
     It is given the lock together with the open file, so that no second one is ever started.
     """
-    if not os.path.exists(store + "-wal") or not hasattr(os, "posix_spawn"):
+    if not hasattr(os, "posix_spawn") or not (os.path.exists(store + "-wal") or is_missed(state)):
         return
     fd = -1
     try:

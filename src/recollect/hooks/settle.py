@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from recollect.hooks.state import CATALOG_BYTES_MAX, note_trouble, write_catalog
 from recollect.light.capture import (
+    FOLLOWED_DAYS,
     FileMark,
     Followed,
     forget_old,
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.values.stored import Session, Source
 
-FOLLOWED_DAYS = 7  # that a transcript nobody writes to is still looked at
 CATALOGS_AT_ONCE = 200
 
+_WRITER_SECONDS = 5.0
 _DAY_NS = 86_400 * 10**9
 _RULES = 2  # by which catalogs are made: those of other rules are made anew
 
@@ -62,7 +63,8 @@ def main() -> None:
 def settle(memory: Memory) -> None:
     """Everything that hooks left to be done."""
     memory.capture()
-    memory.checkpoint(timeout=5.0)
+    memory.take_missed(timeout=_WRITER_SECONDS)
+    memory.checkpoint(timeout=_WRITER_SECONDS)
     memory.index()
     refresh_catalogs(memory)
     follow_stored(memory)

@@ -67,6 +67,11 @@ def discover(paths: Iterable[Path]) -> Discovery:
     return discovery
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """Every regular file in a folder and in those below it."""
+    return _files(folder, Counter())
+
+
 def _files(path: Path, skipped: Counter[str]) -> Iterator[Path]:
     """Regular files below `path`, in a stable order, without recursion over deep trees."""
     try:

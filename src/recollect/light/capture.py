@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 4 << 20  # of a transcript in one journal frame: little enough for a slow disk and a second
 WHOLE_BYTES_MAX = 32 << 20  # of a document, which is one line; a larger one is left to a sweep
+FOLLOWED_DAYS = 7  # that a transcript nobody writes to is still looked at
 LOCK_SECONDS = 0.2  # that an append waits for another one
 SESSIONS = "sessions"  # the folder of the files below, in the state folder
 _MAIN = ""  # the transcript's own name among a session's files
@@ -99,6 +100,8 @@ class Capture:
         self._roots: dict[str, list[tuple[str, str]]] = {}
         self._deadline = time.monotonic() + seconds
         self.bytes = 0  # appended
+        self.in_time = True  # whether everything was looked at
+        self.followed = True  # whether word could be left of every session
 
     def close(self) -> None:
         self._journal.close()
@@ -109,7 +112,10 @@ class Capture:
         `ended`: nothing more will be written, so that a line without its end is taken too.
         """
         path = self._inside(agent, path)
-        session = read_followed(self._state, path) or Followed(agent, path)
+        session = read_followed(self._state, path)
+        if session is None:
+            session = Followed(agent, path)
+            self._begin(session)
         before, session.ended = session.ended, ended
         complete = False
         try:
@@ -118,8 +124,9 @@ class Capture:
             complete = time.monotonic() < self._deadline
         finally:
             # What was not reached must be looked for again.
+            self.in_time = self.in_time and complete
             session.ended = ended and complete
-            if session.ended != before or not session.files:
+            if session.ended != before:
                 write_followed(self._state, session)
 
     def rest(self) -> None:
@@ -129,6 +136,13 @@ class Capture:
             if _may_have_news(session, recent_ns):
                 with suppress(Refused):
                     self.follow(session.agent, session.path, ended=session.ended)
+
+    def _begin(self, session: Followed) -> None:
+        """Leave word of a session before anything of it is taken: a hook may be stopped at any moment."""
+        try:
+            write_followed(self._state, session)
+        except OSError:  # the journal may be on a better disk
+            self.followed = False
 
     def _look(self, session: Followed, path: str) -> None:
         place = self._place(session.agent, path)

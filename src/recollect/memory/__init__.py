@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from recollect.config import Config, load_config
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
-from recollect.values.errors import NotFound, StoreBusy, StoreWriteFailed, UsageError
+from recollect.values.errors import NotFound, RecollectError, StoreBusy, StoreWriteFailed, UsageError
 from recollect.values.records import Role
 from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, source_bytes
 
@@ -105,10 +105,12 @@ class Memory:
         *,
         dry_run: bool = False,
         progress: Progress | None = None,
+        timeout: float = 60.0,
     ) -> Report:
         """Take everything new from the given files and folders, or from this machine's agents.
 
-        A dry run reports exactly what would be taken and changes nothing.
+        A dry run reports exactly what would be taken and changes nothing. `timeout`: seconds to wait for
+        another process that is writing.
         """
         from recollect.intake.discover import agent_roots, discover
         from recollect.intake.ingest import Ingest
@@ -116,7 +118,7 @@ class Memory:
 
         roots = [Path(path) for path in paths] or agent_roots(Path.home(), os.environ)
         found = discover(roots)
-        writing = self._store.rehearsal() if dry_run else self._store.writer()
+        writing = self._store.rehearsal() if dry_run else self._store.writer(timeout=timeout)
         with _without_collector(), writing as writer:
             own = self._own_logs()
             ingest = Ingest(writer, self.config.host, progress, own)
@@ -141,7 +143,30 @@ class Memory:
         """
         from recollect.memory.machine import capture_followed
 
-        return capture_followed(self.config)
+        captured = capture_followed(self.config)
+        self.take_missed()
+        return captured
+
+    def take_missed(self, *, timeout: float = 1.0) -> bool:
+        """Look at every transcript of the last days, where a hook could take none and leave no word of it.
+
+        Returns whether nothing is missed any more. `timeout`: seconds to wait for another process that is
+        writing; what cannot be taken now is taken the next time.
+        """
+        from recollect.light.missed import is_missed, note_complete, note_missed
+
+        state = str(self.config.state)
+        if not is_missed(state):
+            return True
+        from recollect.memory.machine import recent_logs
+
+        note_complete(state)
+        try:
+            if recent := recent_logs(self.config):
+                self.ingest(recent, timeout=timeout)
+        except RecollectError:
+            note_missed(state)
+        return not is_missed(state)
 
     def checkpoint(self, *, timeout: float = 60.0) -> Report:
         """Fold the journal into the store; afterwards there is one file."""

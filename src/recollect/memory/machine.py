@@ -150,10 +150,11 @@ def build_minilm(config: Config, source: Path) -> Path:
 
 def capture_followed(config: Config) -> int:
     """What `Memory.capture` does, also where there is no store yet. Hooks know stores in files alone."""
-    from recollect.light.capture import SESSIONS, Capture
+    from recollect.light.capture import Capture
+    from recollect.light.missed import is_hooked
 
     state = str(config.state)
-    if config.path is None or not os.path.isdir(os.path.join(state, SESSIONS)):
+    if config.path is None or not is_hooked(state):
         return 0
     home = str(Path.home())
     capture = Capture(str(config.path.absolute()), state, config.host, home, os.environ)
@@ -163,6 +164,31 @@ def capture_followed(config: Config) -> int:
     finally:
         capture.close()
     return capture.bytes
+
+
+def recent_logs(config: Config) -> list[Path]:
+    """Every file that an agent with hooks wrote in the last days; none where hooks are for some projects."""
+    import time
+
+    from recollect.agents.registry import agents
+    from recollect.intake.discover import files_below
+    from recollect.light.agents import hooks_of
+    from recollect.light.capture import FOLLOWED_DAYS
+    from recollect.light.missed import is_partial
+
+    if is_partial(str(config.state)):
+        return []
+    oldest = time.time() - FOLLOWED_DAYS * 86_400
+    names = [agent.name for agent in agents() if hooks_of(agent.name) is not None]
+    roots = [root for root in log_folders(names) if root.is_dir()]
+    return [path for root in roots for path in files_below(root) if _written(path) >= oldest]
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:  # gone again
+        return 0.0
 
 
 def check_location(name: str) -> None:
