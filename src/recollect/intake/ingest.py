@@ -19,6 +19,7 @@ from typing import BinaryIO
 from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.decode import BadLine, decode, records_inside
 from recollect.agents.registry import agent_of
+from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.discover import Found
 from recollect.intake.own import OwnLogs
 from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
@@ -60,6 +61,7 @@ class Ingest:
         self._done = 0
         self._total = 0
         self._tail = ("", "", 0, b"")  # a source's last bytes as stored: host, path, offset of the first
+        self._captured: dict[str, tuple[Agent, SourceFile]] = {}  # what segments of this host came from
 
     def sweep(self, found: Sequence[Found]) -> None:
         """Take what is new in each file; a file that cannot be read is noted, the rest goes on."""
@@ -105,6 +107,24 @@ class Ingest:
             last = number
         return last
 
+    def compare_captured(self) -> None:
+        """Take anew each file that was folded and no longer begins with what was taken of it before.
+
+        A hook that captures what is new does not look so far back.
+        """
+        for agent, file in self._captured.values():
+            held = self._writer.source(self._host, file.path)
+            sums = None if held is None else Checkpoints.split(held.cursor.state, held.cursor.offset)[1]
+            if held is None or sums is None:
+                continue
+            with contextlib.suppress(SourceError):
+                with open_source(file.read_path) as opened:
+                    same = sums.hold(opened)
+                if not same:
+                    self._writer.touch(self._host, file.path, replace(held.cursor, mtime_ns=0, ctime_ns=0))
+                    self._file(agent, file)
+        self._captured.clear()
+
     # -- one source ----------------------------------------------------------------------
 
     def _file(self, agent: Agent, file: SourceFile) -> bool:
@@ -120,6 +140,8 @@ class Ingest:
             self.report.restarted += restart
             taking = _Taking(agent, file, self._host, held, start or 0, restart)
             taking.opened, taking.seen = opened, seen
+            if taking.sums is None and start and is_plain(file):
+                taking.sums = Checkpoints.read(opened, start)
             if file.framing == Framing.LINES:
                 pieces = batches(chunks(opened, compressed=file.compressed, start=start or 0))
             elif held is None or restart:
@@ -150,8 +172,9 @@ class Ingest:
             return None
         # A file that changed without growing was written over in place: no window shows where.
         grown = cursor.window and cursor.inode == seen.inode and cursor.size != seen.size
-        if grown and file.framing == Framing.LINES and not file.compressed:
-            same = window_of(opened, cursor.offset) == cursor.window
+        sums = Checkpoints.split(cursor.state, cursor.offset)[1] if grown and is_plain(file) else None
+        if sums is not None:
+            same = window_of(opened, cursor.offset) == cursor.window and sums.hold(opened)
         else:
             same = self._same_start(opened, file, held)
         if not same:
@@ -177,6 +200,8 @@ class Ingest:
         """Take one journal segment, as far as it reaches beyond what is there."""
         agent = agent_of(segment.source.agent)
         segment = replace(segment, source=self._marked(segment.source, segment.host))
+        if segment.host == self._host and is_plain(segment.source):
+            self._captured[segment.source.path] = agent, segment.source
         held = self._writer.source(segment.host, segment.source.path)
         place = self._place(held, segment)
         if place is None and segment.host == self._host and os.path.isfile(segment.source.read_path):
@@ -396,7 +421,15 @@ class _Taking:
         self.agent, self.file, self.host, self.held = agent, file, host, held
         self.session = stored.session if stored is not None else ""  # while nothing in it says whose it is
         self.restart = restart
-        self.parser: Parser = agent.parser(file, held.cursor.state if held is not None else {})
+        known = Cursor() if held is None else held.cursor
+        state, sums = Checkpoints.split(known.state, known.offset)
+        if not known.offset and is_plain(file):
+            sums = Checkpoints()
+        if sums is not None and start == known.offset + 1:
+            sums.add(b"\n")  # of a line that was taken without it
+        self.sums = sums if start - known.offset in (0, 1) else None
+        self._passed: list[bytes] = []  # what is not in the sums yet
+        self.parser: Parser = agent.parser(file, state)
         self.offset = start
         self.number = held.lines - held.cursor.waiting if held is not None else 0
         self.long = False  # inside a line that comes in pieces
@@ -414,12 +447,18 @@ class _Taking:
         self.terminated = ended and self.file.framing == Framing.LINES
         if not self.waiting:
             self.offset += len(line.data) + (self.terminated and not piece)
+            self._passed += (line.data, b"\n") if self.terminated and not piece else (line.data,)
 
     def cursor(self, *, done: bool) -> Cursor:
         """How far we are. A file not read to its end is not marked as seen, so it is looked at again."""
         window = 0
         if self.opened is not None and not self.file.compressed:
             window = window_of(self.opened, self.offset)
+        state = self.parser.state()
+        if self.sums is not None:
+            self.sums.add(b"".join(self._passed))
+            state = self.sums.joined(state)
+        self._passed.clear()
         seen = self.seen if done else Cursor(inode=self.seen.inode)
         return replace(
             seen,
@@ -427,7 +466,7 @@ class _Taking:
             window=window,
             terminated=self.terminated,
             waiting=self.waiting,
-            state=self.parser.state(),
+            state=state,
         )
 
     def facts(self) -> SessionFacts:
@@ -437,6 +476,11 @@ class _Taking:
             id=facts.id or self.file.session or self.session or PurePath(self.file.path).name.split(".")[0],
             project=facts.project or project_of(facts.cwd),
         )
+
+
+def is_plain(file: SourceFile) -> bool:
+    """Whether a source's content is its file, to which lines are added."""
+    return file.framing == Framing.LINES and not file.compressed
 
 
 def window_of(opened: BinaryIO, offset: int) -> int:

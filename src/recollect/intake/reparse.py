@@ -15,6 +15,7 @@ from pathlib import PurePath
 from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.head import Head
 from recollect.agents.registry import agent_of, agents
+from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.ingest import parse_lines
 from recollect.store.contract import View, Writer, carry_vectors
 from recollect.store.derived import carry_derived
@@ -59,6 +60,7 @@ def _source(
     parent = "" if source.file.role == Role.MAIN else before.parent
     file = replace(source.file, agent=agent.name, parent=parent)
     parser = agent.parser(file, {})
+    _, sums = Checkpoints.split(source.cursor.state, source.cursor.offset)
     stored = _Counted(old.lines(source))
     lines = _derived(parser, file, stored)
     # Of a document a new version is known only from all of it.
@@ -73,7 +75,8 @@ def _source(
         done = len(batch) < at_once
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
-        cursor = replace(source.cursor, state=parser.state(), waiting=waiting)
+        state = parser.state() if sums is None else sums.joined(parser.state())
+        cursor = replace(source.cursor, state=state, waiting=waiting)
         if done and stored.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
             cursor = Cursor(offset, terminated=file.framing == Framing.LINES, state=parser.state())

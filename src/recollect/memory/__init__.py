@@ -125,6 +125,7 @@ class Memory:
             ingest.report.skipped = found.skipped
             marked = own.mark_stored(writer)
             folded = ingest.fold(self._store.pending(patient=not dry_run))
+            ingest.compare_captured()
             sweep(ingest, writer, self.config.host, found.found, own)
             if folded or marked or ingest.dirty:
                 writer.commit()
@@ -177,6 +178,7 @@ class Memory:
             ingest = Ingest(writer, self.config.host, own=own)
             marked = own.mark_stored(writer)
             folded = ingest.fold(self._store.pending())
+            ingest.compare_captured()
             if folded or marked:
                 writer.commit()
         self._clear_journal(folded)
