@@ -24,6 +24,7 @@ from tests.support import DATA
 from recollect.config import Config
 from recollect.intake.discover import discover
 from recollect.light.disk import Disk
+from recollect.light.journal import Journal
 from recollect.memory import Memory
 from recollect.recall.saved import saved
 from recollect.store.contract import View
@@ -143,6 +144,7 @@ class Story:
         "vectors",
         "saved",
     )  # what an ingest neither makes nor loses
+    told_as: ClassVar[tuple[str, ...]] = (STORE,)  # what an error must name one of
     raises: ClassVar[tuple[type[Exception], ...]] = (RecollectError,)  # what a step that fails may raise
 
     def __post_init__(self) -> None:
@@ -241,6 +243,7 @@ class Story:
 
         scratch.mkdir()
         self.play(scratch / STORE, QuietDisk(), look)
+        self.grow()
         with Hdf5Store.open(scratch / "clean.h5", create=True, disk=QuietDisk()) as store:
             ingest(store, self.everything)
             self.final = state_of(store)
@@ -317,15 +320,20 @@ class Story:
 
 @contextlib.contextmanager
 def telling_commits(path: Path, tell: Callable[[str, int], object]) -> Iterator[None]:
-    """Have each commit of a store told the moment it returns."""
-    real = Hdf5Store._commit
+    """Have each commit and each append of a store told the moment it returns."""
+    commit_really, append_really = Hdf5Store._commit, Journal.append
 
     def commit(self: Hdf5Store, *given: Any) -> None:
-        real(self, *given)
+        commit_really(self, *given)
         if self.path.name == path.name:
             tell("commit", 0)
 
-    with mock.patch.object(Hdf5Store, "_commit", commit):
+    def append(self: Journal, payload: bytes) -> int:
+        number = append_really(self, payload)
+        tell("commit", 0)
+        return number
+
+    with mock.patch.object(Hdf5Store, "_commit", commit), mock.patch.object(Journal, "append", append):
         yield
 
 
@@ -345,5 +353,5 @@ def difference(seen: State | None, allowed: list[State | None]) -> str:
     """The parts in which a state is none of the allowed ones."""
     if seen is None or None in allowed:
         return f"saw {'no store' if seen is None else 'a store'}"
-    parts = [k for k in seen if all(a is None or seen[k] != a[k] for a in allowed)]
-    return "".join(f"\n{k}: {seen[k]}\nallowed: {[a and a[k] for a in allowed]}" for k in parts or seen)
+    parts = [k for k in seen if all(a is None or seen[k] != a.get(k) for a in allowed)]
+    return "".join(f"\n{k}: {seen[k]}\nallowed: {[a and a.get(k) for a in allowed]}" for k in parts or seen)
