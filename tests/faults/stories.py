@@ -150,6 +150,7 @@ class KeepingStory(Story):
 
     name = "keeping"
     grown_from = 99
+    is_repeatable = False  # a copy that has its name already is refused
     told_as = (STORE, "first.h5", "second.h5")
     COPIES = "copies/of"
 
@@ -248,6 +249,7 @@ class MendingStory(Story):
     """
 
     name = "mending"
+    is_repeatable = False
     grown_from = 12
     DAMAGED: State = {"damaged": True}  # noqa: RUF012
 

@@ -144,6 +144,7 @@ class Story:
         "vectors",
         "saved",
     )  # what an ingest neither makes nor loses
+    is_repeatable: ClassVar[bool] = True  # a step that failed may simply be taken again
     told_as: ClassVar[tuple[str, ...]] = (STORE,)  # what an error must name one of
     raises: ClassVar[tuple[type[Exception], ...]] = (RecollectError,)  # what a step that fails may raise
 
