@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -88,9 +89,15 @@ def unlike(crashes: Iterable[Crash]) -> Iterator[Crash]:
 
 
 def check_all(
-    story: Story, crashes: Iterable[Crash], folder: Path, *, complete_every: int = 1, at_least: int = 0
+    story: Story,
+    crashes: Iterable[Crash],
+    folder: Path,
+    *,
+    complete_every: int = 1,
+    at_least: int = 0,
+    keep: Path | None = None,
 ) -> list[str]:
-    """What is wrong after each crash; nothing, one hopes."""
+    """What is wrong after each crash; nothing, one hopes. `keep`: where to leave the folders of those."""
     wrong, count = [], 0
     for count, crash in enumerate(crashes, 1):
         found = empty(folder / "found")
@@ -99,6 +106,8 @@ def check_all(
             story.check(found, crash.allowed, complete=count % complete_every == 0)
         except Exception as error:
             wrong.append(f"{crash.how}: {type(error).__name__}: {error}")
+            if keep is not None:
+                write_files(keep / str(time.time_ns()), crash.files)
     assert count >= at_least, "too few states to mean anything"
     return wrong
 

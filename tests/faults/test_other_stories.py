@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
@@ -27,7 +29,7 @@ from tests.faults.story import Story
 from tests.faults.sync_sites import NOTICED_IN, REDUNDANT, loss_without
 from tests.faults.told import Told
 from tests.faults.world import PACKAGE
-from tests.support import SOURCE
+from tests.support import ROOT, SOURCE
 from tests.support.memories import scratch
 
 OTHERS = [name for name in STORIES if name != Story.name]
@@ -116,3 +118,12 @@ def test_every_line_of_the_store_that_syncs_is_left_out_by_some_test() -> None:
     }
     known = {(site.split(" ")[0], site.partition(": ")[2]) for site in (*NOTICED_IN, *REDUNDANT)}
     assert lines == {each for each in known if not each[0].endswith("disk.py")}
+
+
+@pytest.mark.full
+def test_the_long_run_counts_what_it_survives() -> None:
+    words = [sys.executable, "-m", "benchmarks.faults", "--hours", "0.02"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^lost or wrong +0$", done.stdout, re.MULTILINE)
+    assert re.search(r"^crash points +[1-9]", done.stdout, re.MULTILINE)

@@ -447,6 +447,8 @@ def _extents(path: Path, chance: random.Random) -> None:
         for _ in range(chance.choice((1, 1, 4))):
             dataset = file[chance.choice(_datasets(file))]
             rows = dataset.shape[0]
+            if rows >= 1 << 33:  # HDF5 would visit every chunk that it no longer has
+                continue
             longer = (rows + 1, rows * 2 + 1, rows + 100_000, 1 << 33, 1 << 40, (1 << 62) - 1)
             dataset.resize((chance.choice((0, max(rows - 1, 0), *longer)),))
 
