@@ -2,8 +2,8 @@
 
 Kills, power cuts, failing calls, crashes inside recoveries, processes that die, harmed indexes and hostile
 files, chosen at random, for as long as it is told. Nothing that was acknowledged may be lost. Every loss is
-printed at once with its round, and the folder that showed it is kept; the table at the end, or at Ctrl-C, says
-how much was survived. Exit status: 0 nothing lost, 1 something was.
+printed at once with its round, and the folder that showed it is kept; the table at the end, or at Ctrl-C,
+says how much was survived. Exit status: 0 nothing lost, 1 something was.
 
 The same seed plays the same rounds; bytes in them differ a little, as every store has an id of its own.
 

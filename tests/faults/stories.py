@@ -92,6 +92,10 @@ class BulkStory(Story):
             lambda store: memory(store).checkpoint(),
         ]
 
+    def learn(self, scratch: Path) -> None:
+        super().learn(scratch)
+        assert len(self.between[3]) >= 4, "a large ingest commits as it goes"
+
     def _ingest_with_workers(self, store: Hdf5Store) -> None:
         self.grow()
         with mock.patch.object(workers, "WORTH_BYTES", 1):
@@ -195,6 +199,9 @@ class KeepingStory(Story):
         assert before is not None
         assert without_tail is not None
         copy = {part: value for part, value in without_tail.items() if part != "copies"}
+        last = self.states[-1]
+        assert last is not None
+        assert (len(last["copies"]), list(last["vectors"]), len(last["saved"])) == (2, ["toy"], 1)
         self.between[5] = [before | {"copies": {"first.h5": copy}}]
 
     def completed(self, allowed: list[State | None]) -> list[State | None]:
@@ -286,6 +293,9 @@ class MendingStory(Story):
 
         with mock.patch.object(mend, "mend_redo", look_between):
             super().learn(scratch)
+        last = self.states[-1]
+        assert last is not None
+        assert last["aside"] == Counter({"-wal-": 2, ".": 2, "-redo-": 1}), "what was damaged is kept"
 
     def seen(self, path: Path) -> State | None:
         try:
@@ -440,6 +450,10 @@ class FollowingStory(Story):
 
     def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
         return [only_recover]
+
+    def check(self, folder: Path, allowed: list[State | None], *, complete: bool = True) -> None:
+        """Always to the end: what hooks believe to have taken shows only then."""
+        super().check(folder, allowed, complete=True)
 
     def complete(self, path: Path, disk: Disk | None = None) -> None:
         """The next hook and the next settling have every line once, whatever they remember."""
