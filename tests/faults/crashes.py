@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.story import STORE, State, Story, only_recover
+from tests.faults.story import STORE, State, Story, only_recover, telling_commits
 from tests.faults.world import Files, Op, RecordingDisk, World, points, torn_by_kill, write_files
 
 from recollect.store.hdf5.engine import Hdf5Store
@@ -174,7 +174,7 @@ def nested_crash(
     """
     at = rng.randrange(1, len(log) + 1)
     world, allowed = next((world, allowed) for n, world, allowed in walk(story, log) if n == at)
-    how, ended = f"{describe(log, at)}", False
+    how = describe(log, at)
     for level in range(depth):
         if rng.random() < 0.5:  # what was not synced is still there, and still not synced
             files, kind = world.after_kill(), "killed"
@@ -190,10 +190,24 @@ def nested_crash(
             return None
         recovery = rng.choice(story.recoveries())
         disk = RecordingDisk(found, world.copy())
-        with disk.links(), story.set_up(disk), Hdf5Store(found / STORE, disk=disk) as store:
-            recovery(store)
+        made = recovered(story, recovery, disk)
         cut = rng.randrange(len(disk.log) + 1)
         _, world = next(each for each in points(disk.log, world) if each[0] == cut)
-        ended = ended or recovery != only_recover
+        done = sum(op[0] == "commit" for op in disk.log[:cut])
+        allowed = (allowed if not done else [made[done - 1]]) + made[done : done + 1]
         how = f"{describe(disk.log, cut)} of {recovery.__name__} after which: {how}"
-    return Crash(files, how, allowed + story.completed(allowed) if ended else allowed)
+    return Crash(files, how, allowed)
+
+
+def recovered(story: Story, recovery: Callable[[Hdf5Store], None], disk: RecordingDisk) -> list[State | None]:
+    """What a reader sees after each commit of a recovery that is recorded."""
+    path = disk.root / STORE
+    made: list[State | None] = []
+
+    def tell(what: str, step: int) -> None:
+        disk.note(what, step)
+        made.append(story.seen(path))
+
+    with disk.links(), story.set_up(disk), telling_commits(path, tell), Hdf5Store(path, disk=disk) as store:
+        recovery(store)
+    return made

@@ -17,7 +17,7 @@ from tests.faults.story import STORE, QuietDisk, Story
 from tests.faults.world import RecordingDisk, write_files
 
 from recollect.store.hdf5.engine import Hdf5Store
-from recollect.values.errors import RecollectError, StoreWriteFailed
+from recollect.values.errors import RecollectError
 
 
 class FailingDisk(QuietDisk):
@@ -165,5 +165,5 @@ def play_with_second_tries(story: Story, disk: RecordingDisk) -> None:
                 with Hdf5Store.open(disk.root / STORE, create=True, disk=disk) as store:
                     step(store)
                 break
-            except StoreWriteFailed:
+            except story.raises:
                 continue
