@@ -113,7 +113,7 @@ def _behind(path: Path) -> list[Path]:
 def test_the_data_that_the_package_reads_is_in_the_wheel(built: Built) -> None:
     for pattern in (
         r"redact/issuers\.toml$",
-        r"embed/static-256\.npz$", r"embed/NOTICE$", r"/prices\.json$", r"/plugin/hooks/hooks\.json$",
+        r"embed/static-256\.npz$", r"embed/NOTICE$", r"/prices\.json$",
         r"/plugin/\.claude-plugin/plugin\.json$", r"/SKILL\.md$", r"/sample/claude/.*\.jsonl$",
         r"/sample/codex/.*\.jsonl$", r"/py\.typed$", r"dist-info/licenses/LICENSE$",
     ):  # fmt: skip
