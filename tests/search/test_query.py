@@ -187,6 +187,15 @@ def test_repeats_of_repeats_are_counted():
             read(bomb)
 
 
+@pytest.mark.parametrize("unit", ["/{}/", "-/{}/", "@{}"])
+def test_regular_expressions_are_short_all_of_them_together(unit: str):
+    """What it costs to make one ready grows with the third power of its length, and nothing stops it."""
+    assert read(unit.format("a" * 400))
+    for long in (unit.format("a" * 501), " ".join([unit.format("a" * 200)] * 3)):
+        with pytest.raises(QueryError, match="500 characters together"):
+            read(long)
+
+
 def test_ten_thousand_characters_are_a_query_and_more_are_a_text():
     assert read("x" * 9_000)
     with pytest.raises(QueryError, match="longer than"):

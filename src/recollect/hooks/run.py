@@ -61,7 +61,7 @@ def run(argv: list[str]) -> None:
 
 
 def main() -> None:
-    """`recollect-hook AGENT`, for the plugin: finds the store by the settings, as a command does."""
+    """`recollect-hook AGENT`, for older copies of the plugin: finds the store by the settings."""
     try:
         from recollect.config import load_config
         from recollect.hooks.command import hook_words

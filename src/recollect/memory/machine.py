@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from recollect.config import Config
     from recollect.values.reports import Batch, Stop
-    from recollect.values.settings import Commands, FileChange, Settings
+    from recollect.values.settings import Commands, FileChange, Plugin, Settings
 
 
 def log_folders(names: Sequence[str] = ()) -> list[Path]:
@@ -104,11 +104,23 @@ def agent_variables() -> tuple[str, ...]:
     return tuple(name for agent in agents() for name in agent.moved_by)
 
 
-def plugin_folder() -> str | None:
-    """The folder of the plugin that an agent takes by a command of its own, where one has some."""
+def agent_plugin(commands: Callable[[str], Commands], *, folder: Path) -> Plugin:
+    """The plugin of the agent that has one, as it is to lie below a folder, running these commands."""
     from recollect.agents.registry import agents
 
-    return next((agent.plugin for agent in agents() if agent.plugin), None)
+    made = (agent.plugin(commands(agent.name), folder=folder / agent.name) for agent in agents())
+    return next(plugin for plugin in made if plugin is not None)
+
+
+def write_plugin(plugin: Plugin) -> None:
+    """Put a plugin's files in place, for their owner alone."""
+    from recollect.export.files import write_file
+    from recollect.light.own_files import make_own_folder
+
+    for name, content in plugin.files.items():
+        path = plugin.folder / name
+        make_own_folder(path.parent)
+        write_file(path, [content], force=True)
 
 
 def check_target(path: Path, *, force: bool = False) -> None:

@@ -26,6 +26,9 @@ from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS, TIME_FIELDS
 QUERY_CHARS_MAX = 10_000
 DEPTH_MAX = 50
 REPEATS_MAX = 10_000  # of a regular expression's counted repeats, multiplied
+# Of all regular expressions of a query. What it takes to make one ready grows with its length, for a plain
+# string with the third power of it (12 s for 3,000 characters), and no time-out is looked at meanwhile.
+PATTERN_CHARS_MAX = 500
 
 
 ALIASES = {"path": "file", "proj": "project", "repo": "project", "since": "after", "until": "before"}
@@ -149,6 +152,7 @@ class _Reader:
         self._query, self._now = query, now
         self._tokens = [m for m in _TOKEN.finditer(query) if m.lastgroup != "space" and not m["space"]]
         self._at = 0
+        self._pattern_chars = 0
 
     def read(self) -> Node:
         node = self._any(0)
@@ -210,7 +214,8 @@ class _Reader:
             return self._regex(token["pattern"])
         if token["name"]:
             name = token["entity"]
-            return AllOf((Phrase(name), Regex(rf"(?i)(?<![\w]){re.escape(name)}(?![\w])")))
+            pattern = self._counted(rf"(?i)(?<![\w]){re.escape(name)}(?![\w])")
+            return AllOf((Phrase(name), Regex(pattern)))
         named = (token["field"] or "").lower()
         if (field := ALIASES.get(named, named)) in QUERY_FIELDS:
             return self._field(field, token["op"], token["quoted"] or token["value"] or "")
@@ -224,7 +229,14 @@ class _Reader:
         near = any(_near(token["field"], field) for field in QUERY_FIELDS)
         return near and not (token["value"] or "").startswith("//")
 
+    def _counted(self, pattern: str) -> str:
+        self._pattern_chars += len(pattern)
+        if self._pattern_chars > PATTERN_CHARS_MAX:
+            self._fail(f"regular expressions and @names of more than {PATTERN_CHARS_MAX} characters together")
+        return pattern
+
     def _regex(self, pattern: str) -> Regex:
+        self._counted(pattern)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", FutureWarning)
