@@ -3,7 +3,7 @@
 Every request is judged before the SDK sees it: it must name us as its host, come from no web page but ours
 (we have none), and carry the token. Whatever else it is, the answer is empty, so there is nothing to learn
 by trying. The token goes to a file that only its owner can read, never to a screen or a log.
-Nor does it help to connect and not to ask: `connections.py` has the
+Nor does it help to connect and not to ask: `connections` keeps those few, and not for long.
 """
 
 from __future__ import annotations
@@ -79,9 +79,8 @@ async def _serve(service: Service, listening: socket.socket, port: int, token: s
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        for each in (
-            sockets or ()
-        ):  # asyncio has one number for how many may wait and how many it takes at once
+        # asyncio has one number for how many may wait and for how many it takes in at once.
+        for each in sockets or ():
             each.listen(BACKLOG)
 
 

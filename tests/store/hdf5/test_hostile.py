@@ -426,3 +426,14 @@ def test_a_span_of_what_is_not_there_is_damage(store: Path, column: str, value: 
     fuzz.seal(store)
     with pytest.raises(StoreCorrupt), open_memory(store, create=False) as memory:
         memory.sessions()
+
+
+@pytest.mark.parametrize("number", [1 << 62, (1 << 62) - 1, (1 << 62) - 100])
+def test_a_number_that_the_next_commit_could_not_go_beyond_is_refused(store: Path, number: int) -> None:
+    """Else the rewritten file, under its temporary name, would be the one that is damaged."""
+    with store.open("r+b") as file:
+        header = Header.unpack(file.read(PAGE_BYTES), store)
+        file.seek(0)
+        file.write(header.changed(epoch=number).pack())
+    with pytest.raises(StoreCorrupt, match="m.h5: "), open_memory(store) as memory:
+        memory.compact()
