@@ -304,6 +304,19 @@ class TestHook:
         assert all(step in shown for step in told["steps"])
         assert tree(folder) == before
 
+    def test_a_plugin_is_not_written_through_a_link(self, recollect: Any, machine: Path) -> None:
+        mine = machine / "mine"
+        (mine / "hooks").mkdir(parents=True)
+        (mine / "hooks/hooks.json").write_text("mine")
+        place = machine / ".local/share/recollect/plugins"
+        place.mkdir(parents=True)
+        (place / "claude").symlink_to(mine)
+        answer = recollect("hook", "plugin")
+        assert answer.code != 0
+        assert "it is a symbolic link" in answer.err
+        assert [path.name for path in mine.rglob("*") if path.is_file()] == ["hooks.json"]
+        assert (mine / "hooks/hooks.json").read_text() == "mine"
+
     def test_every_command_that_others_are_given_begins_with_a_whole_path(
         self, recollect: Any, machine: Path
     ) -> None:

@@ -79,6 +79,21 @@ def test_what_is_answered_is_not_cut_and_waits_from_its_end_on() -> None:
     in_loop(check)
 
 
+def test_a_request_that_was_sent_along_with_another_is_answered_too() -> None:
+    def check() -> None:
+        crowd = Crowd(2)
+        crowd.add(1)
+        for told in ("begin", "begin", "end"):  # the second begins before the first has told its end
+            getattr(crowd.connections, told)(address(1))
+        crowd.add(2, 3)
+        assert crowd.cut == [2]
+        crowd.connections.end(address(1))
+        crowd.add(4)
+        assert crowd.cut == [2, 3]
+
+    in_loop(check)
+
+
 def test_when_all_are_answered_the_new_one_is_cut() -> None:
     def check() -> None:
         crowd = Crowd(2)

@@ -12,7 +12,7 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
-from recollect.light.missed import note_installed
+from recollect.light.missed import note_installed, note_removed
 from recollect.memory.machine import agent_plugin, carry_out, write_plugin
 from recollect.present.agents import names
 from recollect.values.errors import RecollectError
@@ -57,8 +57,11 @@ def hook(args: argparse.Namespace, screen: Screen) -> int:
     if args.action == "status":
         return _status(picked, config, screen)
     done = [_carried_out(agent, args) for agent in picked]
-    if args.action == "install" and not all(error for _, error in done):
-        note_installed(str(config.state), project=args.project)
+    changed = [told["name"] for told, error in done if error is None]
+    if args.action == "install" and changed:
+        note_installed(str(config.state), changed, project=args.project)
+    elif args.action == "remove" and not args.project:
+        note_removed(str(config.state), changed)
     if screen.json:
         screen.object("hook", {"action": args.action, "agents": [told for told, _ in done]})
     else:
@@ -134,7 +137,7 @@ def _carried_out(agent: Settings, args: argparse.Namespace) -> tuple[dict[str, A
 def _plugin(config: Config, screen: Screen) -> int:
     plugin = _plugin_of(config)
     write_plugin(plugin)
-    note_installed(str(config.state), project=False)
+    note_installed(str(config.state), names("plugin"), project=False)
     if screen.json:
         told = {"plugin": str(plugin.folder), "steps": list(plugin.steps)}
         screen.object("hook", {"action": "plugin", "agents": [], **told})

@@ -40,7 +40,7 @@ class Connections:
     def __init__(self, most: int) -> None:
         self._most = most
         self._waiting: dict[Address, _Waiting] = {}  # the longest first
-        self._answered: dict[Address, asyncio.Transport] = {}
+        self._answered: dict[Address, _Answered] = {}
 
     def add(self, address: Address, transport: asyncio.Transport) -> None:
         """Take in a new one, and cut the one that has waited the longest if there are too many now.
@@ -61,16 +61,27 @@ class Connections:
         """A whole request has come that carries the token: it is answered, however long that takes."""
         if waiting := self._waiting.pop(address, None):
             waiting.end.cancel()
-            self._answered[address] = waiting.transport
+            self._answered[address] = _Answered(waiting.transport)
+        if answered := self._answered.get(address):
+            answered.requests += 1
 
     def end(self, address: Address) -> None:
-        """That request is answered: the next one has its time."""
-        if transport := self._answered.pop(address, None):
-            self._wait(address, transport)
+        """That request is answered: the next one has its time, unless it was sent along and has begun."""
+        if answered := self._answered.get(address):
+            answered.requests -= 1
+            if answered.requests <= 0:
+                del self._answered[address]
+                self._wait(address, answered.transport)
 
     def _wait(self, address: Address, transport: asyncio.Transport) -> None:
         end = asyncio.get_running_loop().call_later(REQUEST_SECONDS, transport.abort)
         self._waiting[address] = _Waiting(transport, end)
+
+
+@dataclass(slots=True)
+class _Answered:
+    transport: asyncio.Transport
+    requests: int = 0
 
 
 @dataclass(frozen=True, slots=True)

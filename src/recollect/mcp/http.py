@@ -65,6 +65,7 @@ async def _serve(service: Service, listening: socket.socket, port: int, token: s
         backlog=ACCEPTED_AT_ONCE,
         timeout_keep_alive=IDLE_SECONDS,
         lifespan="on",
+        proxy_headers=False,  # whoever asks is who is connected, whatever a header says
         log_config=None,
         log_level="error",  # not a line for whatever is sent: nobody might be reading them
         access_log=False,
@@ -116,20 +117,27 @@ class Guard:
 
     async def _answer(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         """Have a request answered; from when it is there as a whole its connection is not cut."""
-        client = scope["client"]
+        client, begun = scope["client"], False
+
+        def begin() -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                self._connections.begin(client)
 
         async def received() -> Message:
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body"):
-                self._connections.begin(client)
+                begin()
             return message
 
         if not has_body(headers):
-            self._connections.begin(client)
+            begin()
         try:
             await self._app(scope, received, send)
         finally:
-            self._connections.end(client)
+            if begun:
+                self._connections.end(client)
 
     def _refusal_status(self, headers: Headers) -> int:
         """The status of a refusal; 0 for none. A header that comes twice is not ours to choose from."""

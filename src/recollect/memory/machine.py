@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from recollect.config import Config
+    from recollect.memory import Memory
     from recollect.values.reports import Batch, Stop
     from recollect.values.settings import Commands, FileChange, Plugin, Settings
 
@@ -113,14 +114,18 @@ def agent_plugin(commands: Callable[[str], Commands], *, folder: Path) -> Plugin
 
 
 def write_plugin(plugin: Plugin) -> None:
-    """Put a plugin's files in place, for their owner alone."""
+    """Put a plugin's files in place, for their owner alone; nothing where one of its folders is not ours."""
     from recollect.export.files import write_file
     from recollect.light.own_files import make_own_folder
+    from recollect.values.errors import FileRefused
 
+    for folder in dict.fromkeys([plugin.folder, *((plugin.folder / name).parent for name in plugin.files)]):
+        if folder.is_symlink():
+            raise FileRefused(folder, "it is a symbolic link")
+        make_own_folder(folder)
+        folder.chmod(0o700)
     for name, content in plugin.files.items():
-        path = plugin.folder / name
-        make_own_folder(path.parent)
-        write_file(path, [content], force=True)
+        write_file(plugin.folder / name, [content], force=True)
 
 
 def check_target(path: Path, *, force: bool = False) -> None:
@@ -178,29 +183,48 @@ def capture_followed(config: Config) -> int:
     return capture.bytes
 
 
-def recent_logs(config: Config) -> list[Path]:
-    """Every file that an agent with hooks wrote in the last days; none where hooks are for some projects."""
+def missed_logs(memory: Memory, bytes_max: int) -> tuple[list[Path], bool]:
+    """What agents with hooks wrote in the last days and is not in the store, the newest first, up to so many
+    bytes; and whether there is more. Nothing where hooks are for some projects only."""
     import time
 
-    from recollect.agents.registry import agents
     from recollect.intake.discover import files_below
     from recollect.light.agents import hooks_of
     from recollect.light.capture import FOLLOWED_DAYS
-    from recollect.light.missed import is_partial
+    from recollect.light.missed import agents_hooked, is_partial
 
+    config = memory.config
     if is_partial(str(config.state)):
-        return []
-    oldest = time.time() - FOLLOWED_DAYS * 86_400
-    names = [agent.name for agent in agents() if hooks_of(agent.name) is not None]
-    roots = [root for root in log_folders(names) if root.is_dir()]
-    return [path for root in roots for path in files_below(root) if _written(path) >= oldest]
+        return [], False
+    names = agents_hooked(str(config.state)) or [
+        name for name in _agent_names() if hooks_of(name) is not None
+    ]
+    cursors = {each.file.path: each.cursor for each in memory.sources() if not each.superseded}
+    oldest_ns = (time.time_ns() // 10**9 - FOLLOWED_DAYS * 86_400) * 10**9
+    found = []
+    for root in log_folders(names):
+        for path in files_below(root) if root.is_dir() else ():
+            with contextlib.suppress(OSError):  # gone again
+                facts, cursor = path.lstat(), cursors.get(str(path))
+                known = cursor is not None and (cursor.size, cursor.mtime_ns) == (
+                    facts.st_size,
+                    facts.st_mtime_ns,
+                )
+                if facts.st_mtime_ns >= oldest_ns and not known:
+                    found.append((facts.st_mtime_ns, facts.st_size, path))
+    taken: list[Path] = []
+    for _, size, path in sorted(found, reverse=True):
+        if taken and size > bytes_max:
+            return taken, True
+        taken.append(path)
+        bytes_max -= size
+    return taken, False
 
 
-def _written(path: Path) -> float:
-    try:
-        return path.lstat().st_mtime
-    except OSError:  # gone again
-        return 0.0
+def _agent_names() -> list[str]:
+    from recollect.agents.registry import agents
+
+    return [agent.name for agent in agents()]
 
 
 def check_location(name: str) -> None:

@@ -9,6 +9,7 @@ by its length, in `query.py`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import pickle
 import sys
 import time
@@ -68,11 +69,17 @@ class Patterns:
         return ask(pattern, text, left)
 
 
-def is_in(pattern: str, text: str, seconds: float) -> bool:
-    """Whether a pattern matches anywhere, be it nothing at all."""
+@functools.lru_cache(8)
+def _compiled(pattern: str) -> Any:
+    """A pattern made ready; `regex` itself would keep hundreds of them."""
     import regex
 
-    return regex.compile(pattern).search(text, timeout=seconds) is not None
+    return regex.compile(pattern, cache_pattern=False)
+
+
+def is_in(pattern: str, text: str, seconds: float) -> bool:
+    """Whether a pattern matches anywhere, be it nothing at all."""
+    return _compiled(pattern).search(text, timeout=seconds) is not None
 
 
 def spans_of(pattern: str, text: str, seconds: float) -> list[Span]:
@@ -81,9 +88,7 @@ def spans_of(pattern: str, text: str, seconds: float) -> list[Span]:
 
 
 def _matched(pattern: str, text: str, deadline: float) -> Iterator[Span]:
-    import regex
-
-    compiled, at = regex.compile(pattern), 0
+    compiled, at = _compiled(pattern), 0
     with contextlib.suppress(TimeoutError):
         while (left := deadline - time.monotonic()) > 0 and at <= len(text):
             match = compiled.search(text, at, timeout=left)

@@ -12,7 +12,6 @@ Words rank; everything else filters. A mistake is a `QueryError` that points at 
 from __future__ import annotations
 
 import datetime
-import math
 import re
 import warnings
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS, TIME_FIELDS
 
 QUERY_CHARS_MAX = 10_000
 DEPTH_MAX = 50
-REPEATS_MAX = 10_000  # of a regular expression's counted repeats, multiplied
+PATTERN_STEPS_MAX = 20_000  # of a regular expression with its counted repeats written out: some megabytes
 # Of all regular expressions of a query. What it takes to make one ready grows with its length, for a plain
 # string with the third power of it (12 s for 3,000 characters), and no time-out is looked at meanwhile.
 PATTERN_CHARS_MAX = 500
@@ -142,7 +141,7 @@ _TOKEN = re.compile(
 
 # `regex`, which runs patterns because it can be stopped, takes {e} for "with errors"; `re` takes it as it is.
 _BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{(?!\d+(?:,\d*)?\}|,\d+\})", re.DOTALL)
-_REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_STEP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d*)(?:,(\d*))?\}|.", re.DOTALL)
 
 
 class _Reader:
@@ -241,9 +240,8 @@ class _Reader:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", FutureWarning)
                 re.compile(pattern)
-            repeats = math.prod(int(most or least) or 1 for least, most in _REPEATS.findall(pattern))
-            if repeats > REPEATS_MAX:
-                self._fail(f"repeats something more than {REPEATS_MAX:,} times")
+            if _steps(pattern) > PATTERN_STEPS_MAX:
+                self._fail(f"written out, it has more than {PATTERN_STEPS_MAX:,} steps", "repeat less of it")
         except (re.error, ValueError, RecursionError, OverflowError, FutureWarning) as error:
             self._fail(f"not a regular expression: {error}")
         return Regex(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", pattern))
@@ -302,6 +300,25 @@ class _Reader:
         ended = self._at >= len(self._tokens)
         column = len(self._query) if ended else self._tokens[self._at].start() + 1
         raise QueryError(self._query, max(column, 1), message, hint)
+
+
+def _steps(pattern: str) -> int:
+    """How long a regular expression is with every counted repeat written out, as `regex` does."""
+    sizes, last = [0], 0  # of the groups that are open, and of what a repeat would repeat
+    for step in _STEP.finditer(pattern):
+        if step[0] == "(":
+            sizes.append(0)
+        elif step[0] == ")" and len(sizes) > 1:
+            last = sizes.pop() + 1
+            sizes[-1] += last
+        elif step[1] or step[2]:
+            times = max(int(step[2] or step[1] or 1), 1)
+            sizes[-1] += last * (times - 1)
+            last *= times
+        else:
+            sizes[-1] += 1
+            last = 1
+    return sum(sizes)
 
 
 def _near(word: str, field: str) -> bool:

@@ -435,5 +435,5 @@ def test_a_number_that_the_next_commit_could_not_go_beyond_is_refused(store: Pat
         header = Header.unpack(file.read(PAGE_BYTES), store)
         file.seek(0)
         file.write(header.changed(epoch=number).pack())
-    with pytest.raises(StoreCorrupt, match="m.h5: "), open_memory(store) as memory:
+    with pytest.raises(StoreCorrupt, match=r"m\.h5: "), open_memory(store) as memory:
         memory.compact()
