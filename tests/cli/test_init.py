@@ -304,6 +304,15 @@ class TestHook:
         assert all(step in shown for step in told["steps"])
         assert tree(folder) == before
 
+    def test_hooks_are_installed_where_nothing_can_be_remembered(
+        self, recollect: Any, machine: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (machine / "file").touch()
+        monkeypatch.setenv("RECOLLECT_CACHE", str(machine / "file/cache"))
+        answer = recollect("hook", "install", "--agent", "claude")
+        assert (answer.code, answer.err) == (0, "")
+        assert recollect("hook", "remove", "--agent", "claude").code == 0
+
     def test_a_plugin_is_not_written_through_a_link(self, recollect: Any, machine: Path) -> None:
         mine = machine / "mine"
         (mine / "hooks").mkdir(parents=True)

@@ -204,9 +204,6 @@ class KeepingStory(Story):
         assert (len(last["copies"]), list(last["vectors"]), len(last["saved"])) == (2, ["toy"], 1)
         self.between[5] = [before | {"copies": {"first.h5": copy}}]
 
-    def completed(self, allowed: list[State | None]) -> list[State | None]:
-        raise NotImplementedError
-
     def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
         return [only_recover]
 

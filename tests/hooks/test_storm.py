@@ -26,7 +26,7 @@ FIRST, LAST = 1, MANY + 2  # sessions before the storm and after it
 
 
 def look_by_command(desk: Desk) -> None:
-    args = argparse.Namespace(store=str(desk.store))
+    args = argparse.Namespace(store=str(desk.store), quiet=False)
     open_memory(args).close()
 
 
@@ -187,6 +187,8 @@ def test_a_look_takes_so_much_at_once_and_goes_on_the_next_time(
         session(desk, number)
     note_installed(str(desk.config.state), ["claude"], project=False)
     note_missed(str(desk.config.state))
+    # What no hook follows is not taken, so it must not come before what is, however new and large.
+    (desk.transcript.parent / "notes.txt").write_bytes(b"x" * 100_000)
     monkeypatch.setattr("recollect.memory.MISSED_BYTES", desk.transcript.stat().st_size + 10)
     for found in range(1, 4):
         look_by_command(desk)

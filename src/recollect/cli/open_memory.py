@@ -25,7 +25,7 @@ def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
         capture_followed(config)
     memory = Memory.open(config=config, create=create)
     if looking:
-        memory.take_missed(progress=_told_once())
+        memory.take_missed(progress=None if args.quiet else _told_once())
     return memory
 
 

@@ -83,17 +83,21 @@ def agents_hooked(state: str) -> list[str]:
 
 
 def note_installed(state: str, agents: Sequence[str], *, project: bool) -> None:
-    """Make ready for hooks; `project`: those that stand in the settings of one project."""
-    if not is_hooked(state):
+    """Make ready for hooks; `project`: those that stand in the settings of one project.
+
+    As far as the disk allows: hooks work without it.
+    """
+    first = not is_hooked(state)
+    if first:
         note_first(state)
-        if project:
+    with suppress(OSError, FileRefused):
+        if project and first:
             _make(os.path.join(state, _PARTIAL))
-    if not project:
-        with suppress(OSError):
+        elif not project:
+            make_own_folder(os.path.join(state, _AGENTS))
+            for agent in agents:
+                _make(os.path.join(state, _AGENTS, agent))
             os.unlink(os.path.join(state, _PARTIAL))
-        make_own_folder(os.path.join(state, _AGENTS))
-        for agent in agents:
-            _make(os.path.join(state, _AGENTS, agent))
 
 
 def note_removed(state: str, agents: Sequence[str]) -> None:

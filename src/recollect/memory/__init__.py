@@ -138,7 +138,7 @@ class Memory:
         """Make bytes of a source durable without parsing them; returns their number in the journal."""
         return self._store.append(segment)
 
-    def capture(self) -> int:
+    def capture(self, *, timeout: float = 1.0) -> int:
         """Append what followed transcripts gained since their agent's last hook; returns how many bytes.
 
         Costs a look at each file. What cannot be taken now is taken the next time.
@@ -146,7 +146,7 @@ class Memory:
         from recollect.memory.machine import capture_followed
 
         captured = capture_followed(self.config)
-        self.take_missed()
+        self.take_missed(timeout=timeout)
         return captured
 
     def take_missed(self, *, timeout: float = 1.0, progress: Progress | None = None) -> bool:

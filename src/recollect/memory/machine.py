@@ -188,30 +188,32 @@ def missed_logs(memory: Memory, bytes_max: int) -> tuple[list[Path], bool]:
     bytes; and whether there is more. Nothing where hooks are for some projects only."""
     import time
 
+    from recollect.agents.registry import agents
     from recollect.intake.discover import files_below
     from recollect.light.agents import hooks_of
     from recollect.light.capture import FOLLOWED_DAYS
     from recollect.light.missed import agents_hooked, is_partial
+    from recollect.values.records import Cursor
 
     config = memory.config
     if is_partial(str(config.state)):
         return [], False
-    names = agents_hooked(str(config.state)) or [
-        name for name in _agent_names() if hooks_of(name) is not None
-    ]
+    hooked = agents_hooked(str(config.state)) or [agent.name for agent in agents()]
     cursors = {each.file.path: each.cursor for each in memory.sources() if not each.superseded}
-    oldest_ns = (time.time_ns() // 10**9 - FOLLOWED_DAYS * 86_400) * 10**9
+    oldest_ns = time.time_ns() - FOLLOWED_DAYS * 86_400 * 10**9
     found = []
-    for root in log_folders(names):
-        for path in files_below(root) if root.is_dir() else ():
-            with contextlib.suppress(OSError):  # gone again
-                facts, cursor = path.lstat(), cursors.get(str(path))
-                known = cursor is not None and (cursor.size, cursor.mtime_ns) == (
-                    facts.st_size,
-                    facts.st_mtime_ns,
-                )
-                if facts.st_mtime_ns >= oldest_ns and not known:
-                    found.append((facts.st_mtime_ns, facts.st_size, path))
+    for name in hooked:
+        hooks = hooks_of(name)
+        for root in log_folders([name]) if hooks is not None else ():
+            for path in files_below(root) if root.is_dir() else ():
+                # Only what hooks follow, and can be read: anything else would be new at every look.
+                if hooks is None or hooks.place(str(path)) is None or not os.access(path, os.R_OK):
+                    continue
+                with contextlib.suppress(OSError):  # gone again
+                    facts, cursor = path.lstat(), cursors.get(str(path), Cursor())
+                    seen = facts.st_size, facts.st_mtime_ns
+                    if seen != (cursor.size, cursor.mtime_ns) and facts.st_mtime_ns >= oldest_ns:
+                        found.append((facts.st_mtime_ns, facts.st_size, path))
     taken: list[Path] = []
     for _, size, path in sorted(found, reverse=True):
         if taken and size > bytes_max:
@@ -219,12 +221,6 @@ def missed_logs(memory: Memory, bytes_max: int) -> tuple[list[Path], bool]:
         taken.append(path)
         bytes_max -= size
     return taken, False
-
-
-def _agent_names() -> list[str]:
-    from recollect.agents.registry import agents
-
-    return [agent.name for agent in agents()]
 
 
 def check_location(name: str) -> None:
