@@ -2,7 +2,7 @@
 
 A run does the same work if it is of the same programs with the same first arguments, and maybe of more, or
 of the same tool on the same file. Behind a pipe the exit code is that of `tail`, so such a run proves
-nothing, unless the one that failed stood behind a pipe too.
+nothing, unless the one that failed stood behind a pipe too, or its result was read and shows no failure.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from recollect.insight.commands import command_of, heads, is_piped, is_shell
+from recollect.insight.commands import command_of, is_piped, is_shell, work_parts
 from recollect.search.text.fields import files_of
 from recollect.values.records import Entry
 from recollect.values.stored import StoredEntry
@@ -29,11 +29,12 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A call that came to an end."""
+    """A call that came to an end. `is_clean`: its result was read, and shows no failure."""
 
     call: StoredEntry
     result_row: int
     has_failed: bool
+    is_clean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def work_of(call: Entry) -> Work:
     if not is_shell(call):
         return Work(frozenset({(call.tool, *files_of(call)[:1])}))
     command = command_of(call)
-    return Work(frozenset(heads(command)), is_piped(command))
+    return Work(work_parts(command), is_piped(command))
 
 
 def runs_again(tried: Work, later: Iterable[Run]) -> Again:
@@ -59,6 +60,6 @@ def runs_again(tried: Work, later: Iterable[Run]) -> Again:
         work = work_of(run.call.entry)
         if tried.is_part_of(work):
             again += (run,)
-            if not run.has_failed and (tried.is_piped or not work.is_piped):
+            if not run.has_failed and (run.is_clean or tried.is_piped or not work.is_piped):
                 return Again(again, is_cured=True)
     return Again(again)

@@ -46,6 +46,8 @@ def fix_object(each: Fix) -> dict[str, Any]:
         "exact": each.exact,
         "ended_by": each.ended_by,
         "steps": [entry_object(step) for step in each.steps],
+        "told": each.is_told,
+        "quote": each.quote,
         "answer": each.answer and entry_object(each.answer),
     }
 

@@ -62,7 +62,8 @@ class Fix:
     """An error in one session and what was done after its last appearance there.
 
     `exact`: it is this error, word for word, and not only one like it. `ended_by` is what then worked
-    where it had failed, a command or a tool with its file, "" where none is known.
+    where it had failed, a command or a tool with its file, "" where none is known. `quote` is what
+    `answer` says of it, or how it begins; `is_told`: that is what was wrong, or what ended it.
     """
 
     hit: Hit
@@ -71,3 +72,10 @@ class Fix:
     steps: list[StoredEntry] = field(default_factory=list)
     ended_by: str = ""
     answer: StoredEntry | None = None
+    quote: str = ""
+    is_told: bool = False
+
+    @property
+    def is_cured(self) -> bool:
+        """Whether what failed worked later, or somebody said what ended it."""
+        return bool(self.ended_by) or self.is_told
