@@ -29,8 +29,8 @@ _WRAPPERS = re.compile(
 )
 _BETWEEN = re.compile(r"&&|\|\||;|\n")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$|<<-?\s*['\"]?\w+.*\Z", re.DOTALL | re.MULTILINE)
-_READY = (
+HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$|<<-?\s*['\"]?\w+.*\Z", re.DOTALL | re.MULTILINE)
+IDLE = (
     "cd",
     "echo",
     "export",
@@ -96,7 +96,7 @@ def _parts(command: str) -> Iterator[tuple[tuple[str, ...], str]]:
     for part in _BETWEEN.split(_bare(command)):
         words = [word for word in part.split() if "=" not in word]
         words = _WRAPPERS.sub("", " ".join(words)).split()
-        if words and words[0] not in _READY:
+        if words and words[0] not in IDLE:
             yield tuple(words[: 3 if words[1:2] == ["run"] else 2]), part.rstrip()
 
 
@@ -107,4 +107,4 @@ def is_piped(command: str) -> bool:
 
 def _bare(command: str) -> str:
     """A command without what is quoted in it and what it is given to read."""
-    return _QUOTED.sub("''", _HEREDOC.sub("", command))
+    return _QUOTED.sub("''", HEREDOC.sub("", command))

@@ -7,6 +7,7 @@ nothing, unless the one that failed stood behind a pipe too, or its result was r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -63,3 +64,15 @@ def runs_again(tried: Work, later: Iterable[Run]) -> Again:
             if not run.has_failed and (run.is_clean or tried.is_piped or not work.is_piped):
                 return Again(again, is_cured=True)
     return Again(again)
+
+
+def shows_failure(text: str) -> bool:
+    """Whether a result reads like that of a run that failed."""
+    return bool(_FAILURE.search(text))
+
+
+_FAILURE = re.compile(
+    r"\b[1-9]\d*\s+(?:failed|failing|failures?|errors?)\b|^\s*(?:\S+:\s+)?(?:error|fatal|panic)\b|"
+    r"Traceback \(most|\bFAIL(?:ED|URE)?\b|command not found|exit(?:ed with)? code:? [1-9]",
+    re.MULTILINE | re.IGNORECASE,
+)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from recollect.agents.registry import all_tools
 from recollect.insight.commands import command_of, is_shell, only_reads
-from recollect.insight.cure import Run, Work, runs_again, work_of
+from recollect.insight.cure import Run, Work, runs_again, shows_failure, work_of
 from recollect.insight.told import Listener, Told
 from recollect.insight.turns import Course, Turns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, Node, Phrase
@@ -148,16 +148,9 @@ def _runs(search: Search, course: Course, tried: Work, after: Iterable[StoredEnt
     calls = {row: each for each in same if (row := course.result_of(each.row)) is not None}
     results = search.view.entries_at(sorted(calls))
     return [
-        Run(calls[each.row], each.row, course.has_failed(each.row), not _FAILURE.search(each.entry.text))
+        Run(calls[each.row], each.row, course.has_failed(each.row), not shows_failure(each.entry.text))
         for each in results
     ]
-
-
-_FAILURE = re.compile(
-    r"\b[1-9]\d*\s+(?:failed|failing|failures?|errors?)\b|^\s*(?:\S+:\s+)?(?:error|fatal|panic)\b|"
-    r"Traceback \(most|\bFAIL(?:ED|URE)?\b|command not found|exit(?:ed with)? code:? [1-9]",
-    re.MULTILINE | re.IGNORECASE,
-)
 
 
 def _is_step(entry: Entry) -> bool:

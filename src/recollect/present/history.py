@@ -30,6 +30,8 @@ def command_object(command: Command) -> dict[str, Any]:
         "worked": command.worked,
         "failed": command.failed,
         "unknown": command.unknown,
+        "told": command.told,
+        "variants": command.variants,
         "last": command.last.id,
         "session": command.last.session,
         "project": command.session.facts.project,

@@ -44,9 +44,13 @@ class Touch:
     looks: int
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Command:
-    """A command as it was run, how often it worked, and where it was run last."""
+    """A command, how often it worked, and where it was run last, or told where nobody ran it.
+
+    `text` is the variant that worked most often, without where it ran and what became of its output;
+    `told` counts the answers it stands in, `variants` the ways it was written.
+    """
 
     text: str
     score: float
@@ -55,6 +59,8 @@ class Command:
     worked: int = 0
     failed: int = 0
     unknown: int = 0
+    told: int = 0
+    variants: int = 1
 
 
 @dataclass(frozen=True, slots=True)
