@@ -69,7 +69,7 @@ class Listener:
         return Told(answer, quote, is_telling, score + CLOSING_WEIGHT * is_closing)
 
     def _score(self, sentence: str, is_reply: bool) -> tuple[bool, float]:
-        if _NARRATION.match(sentence):
+        if is_narration(sentence):
             return False, 0.0
         common = self._weights.keys() & set(self._stems(sentence))
         shared = sum(self._weights[stem] for stem in common) / self._sum
@@ -82,6 +82,11 @@ class Listener:
         if _HINT.search(sentence):
             return is_about and shared >= HINT_SHARED_MIN, 0.5 + shared
         return False, shared
+
+
+def is_narration(text: str) -> bool:
+    """Whether a text begins with what comes next, and so tells nothing yet."""
+    return bool(_NARRATION.match(text))
 
 
 def _sentences(text: str) -> Iterator[tuple[str, int]]:
@@ -98,7 +103,7 @@ def _quote(sentences: Sequence[tuple[str, int]], at: int) -> str:
     is_list = False
     for more, number in sentences[at + 1 :]:
         is_list = is_list or quote.endswith(":")
-        if len(quote) + len(more) >= QUOTE_CHARS or not (number == line or is_list) or _NARRATION.match(more):
+        if len(quote) + len(more) >= QUOTE_CHARS or not (number == line or is_list) or is_narration(more):
             break
         quote = f"{quote} {more}"
     return quote

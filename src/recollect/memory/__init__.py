@@ -572,13 +572,16 @@ class Memory:
             named = _named_project(view, project) if project else project_of(os.getcwd())
             return catalog(view, named, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
 
-    def blame(self, path: str, limit: int = 20) -> list[Touch]:
-        """Every session that read or changed a file, the most recent first, with what was asked of it."""
+    def blame(self, path: str, limit: int = 20, *, words: str = "") -> list[Touch]:
+        """Every session that read or changed a file, the most recent first, with what was asked of it.
+
+        With `words`, those that brought these words into it, each with the change that did.
+        """
         from recollect.insight.blame import blame
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
-            return blame(search, path, limit)
+            return blame(search, path, limit, words)
 
     def how(self, query: str, limit: int = 10) -> list[Command]:
         """Commands that were run for something, and whether they worked."""

@@ -34,14 +34,29 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What a call made of a part of a file; of all of it if `is_whole`: what was there is not said then."""
+
+    path: str
+    old: str
+    new: str
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Touch:
-    """What one session did to a file. `prompt` was asked before the last change, or before the last look."""
+    """What one session did to a file.
+
+    `last` is the last change, the one that brought the words that were asked for, or else the last look.
+    `prompt` was asked before it; `edits` are what it made of the file.
+    """
 
     session: Session
     last: StoredEntry
     prompt: StoredEntry | None
     changes: int
     looks: int
+    edits: tuple[Change, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
