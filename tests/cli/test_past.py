@@ -61,3 +61,38 @@ def test_blame_with_words_shows_a_small_diff_and_the_prompt(asked: Any) -> None:
 def test_words_that_nobody_brought_are_told(asked: Any) -> None:
     assert "no change in the store brought these words" in asked("blame", "gauge.py", "anchor").err
     assert "names this file" in asked("blame", "anchor.py").err
+
+
+def test_whatever_is_pasted_is_searched_for_and_a_note_tells_how_it_was_read(asked: Any) -> None:
+    answer = asked("search", 'gauge (pier "nine projct:x', "--mode", "text")
+    assert answer.code == 0
+    assert answer.out
+    assert "did you mean project:x?" in answer.err
+    noted = asked("search", 'gauge (pier "nine projct:x', "--mode", "text", "--json").json["notes"]
+    assert len(noted) == 3
+
+
+def test_nothing_found_says_why(asked: Any) -> None:
+    assert "no word of it occurs" in asked("search", "zyzzyva", "--mode", "text").err
+    assert asked("search", "zyzzyva", "--mode", "text", "--json").json["notes"] == ["no word of it occurs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["serach", "x"], "search"),
+        (["usage", "--by", "modle"], "model"),
+        (["search", "x", "--limt", "3"], "--limit"),
+        (["show", "00000101"], "00000001-0000-4000-8000-000000000000"),
+        (["catalog", "--project", "harbr"], "harbor"),
+    ],
+)
+def test_of_a_slip_it_is_asked_what_was_meant(asked: Any, words: list[str], meant: str) -> None:
+    answer = asked(*words)
+    assert answer.code in (2, 3)
+    assert f"did you mean {meant}?" in answer.err
+
+
+def test_what_is_near_to_nothing_asks_nothing(asked: Any) -> None:
+    for words in (["zzz"], ["show", "99999999"], ["search", "x", "--zyzzyva"]):
+        assert "did you mean" not in asked(*words).err

@@ -13,7 +13,7 @@ from recollect.insight.commands import command_of, is_piped, is_shell, only_read
 from recollect.insight.cure import shows_failure
 from recollect.insight.turns import Turns
 from recollect.insight.variants import PROGRAMS, plain_form, told_commands, variant_key
-from recollect.search.query import AllOf, AnyOf, Is, parse, words_of
+from recollect.search.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, parse, words_of
 from recollect.search.run import Request, Search
 from recollect.search.stop_words import STOP_WORDS
 from recollect.values.history import Command
@@ -34,7 +34,7 @@ WORKED_WEIGHT, HALF_LIFE_MS = 0.2, 90 * 86_400_000  # how much it counts that it
 
 def how(search: Search, query: str, limit: int) -> list[Command]:
     """Commands that were run or told for something: those that fit, worked often and lately first."""
-    finding = _Finding(search, query)
+    finding = _Finding(search, query[:QUERY_CHARS_MAX])
     finding.take_calls()
     finding.take_turns()
     finding.take_answers()
