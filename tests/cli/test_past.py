@@ -93,6 +93,14 @@ def test_of_a_slip_it_is_asked_what_was_meant(asked: Any, words: list[str], mean
     assert f"did you mean {meant}?" in answer.err
 
 
+@pytest.mark.parametrize("command", ["sessions", "threads"])
+def test_a_list_of_a_project_that_is_none_asks_which_was_meant(asked: Any, command: str) -> None:
+    said = asked(command, "--project", "harbr").err
+    assert "no project's name has 'harbr' in it; did you mean harbor?" in said
+    assert "did you mean" not in asked(command, "--project", "arbo").err
+    assert "no project's name has 'zyzzyva' in it\n" in asked(command, "--project", "zyzzyva").err
+
+
 def test_what_is_near_to_nothing_asks_nothing(asked: Any) -> None:
     for words in (["zzz"], ["show", "99999999"], ["search", "x", "--zyzzyva"]):
         assert "did you mean" not in asked(*words).err

@@ -12,6 +12,7 @@ from tests.support.memories import open_memory
 from recollect.mcp import answers
 from recollect.memory import Memory
 from recollect.store.registry import open_store
+from recollect.values.hits import Fresh, Results
 
 INCOMPLETE = "this may be incomplete"
 
@@ -85,6 +86,16 @@ def test_a_writer_that_takes_longer_is_not_waited_for(
     slept.clear()
     assert INCOMPLETE not in asked(memory, "walrus")
     assert slept == []
+
+
+@pytest.mark.parametrize("behind", [{"text": 5}, {"waiting": 1}])
+def test_what_is_not_indexed_or_not_folded_yet_may_hold_more(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, behind: dict[str, int]
+) -> None:
+    fresh = Fresh(**{"entries": 9, "text": 9, "vectors": 9, **behind})
+    monkeypatch.setattr(Memory, "search", lambda *_, **__: Results([], 0, fresh))
+    sleeping(monkeypatch)
+    assert INCOMPLETE in asked(memory, "zyzzyva")
 
 
 def test_a_store_is_busy_while_its_writer_lives(memory: Memory) -> None:

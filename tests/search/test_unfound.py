@@ -15,6 +15,7 @@ from tests.support.memories import open_memory
 from recollect.memory import Memory
 from recollect.search.run import BY_MEANING
 from recollect.search.unfound import NO_WORD, NOT_HERE
+from recollect.values.errors import NotFound
 from recollect.values.records import Kind
 
 CORPUS = os.environ.get("RECOLLECT_CORPUS", "")
@@ -48,7 +49,6 @@ def test_by_meaning_the_nearest_are_shown_and_said_to_be_that(memory: Memory) ->
     found = memory.search("sea mammal zyzzyva")
     assert found.notes == (BY_MEANING,)
     assert found.hits
-    assert memory.search("zyzzyva", mode="vector").notes != (NO_WORD,)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +66,16 @@ def test_a_filter_that_fits_nothing_is_named_and_what_was_probably_meant(
 ) -> None:
     (note,) = notes(memory, query)
     assert note.startswith(told)
+
+
+def test_of_a_session_that_is_not_there_the_nearest_is_named_and_of_several_none(memory: Memory) -> None:
+    with pytest.raises(NotFound) as raised:
+        memory.session("00000101")
+    assert "did you mean 0000000" in raised.value.hint
+    for prefix in ("0000000", "99999999"):
+        with pytest.raises(NotFound) as raised:
+            memory.session(prefix)
+        assert "did you mean" not in raised.value.hint
 
 
 def test_what_must_not_be_or_need_not_be_there_is_no_reason(memory: Memory) -> None:

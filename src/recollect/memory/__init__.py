@@ -407,7 +407,7 @@ class Memory:
             from recollect.search.unfound import reasons
 
             with self.indexes.asking(meaning=False, seconds=0.0) as search:
-                notes += reasons(search, meant.node, by_words=request.mode != "vector")
+                notes += reasons(search, meant.node)
         return replace(results, notes=notes) if notes != results.notes else results
 
     def recall(

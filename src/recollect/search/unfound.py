@@ -17,11 +17,11 @@ VALUES_COMPARED = 2_000
 SHOWN_CELLS = 60
 
 
-def reasons(search: Search, node: Node, *, by_words: bool = True) -> tuple[str, ...]:
+def reasons(search: Search, node: Node) -> tuple[str, ...]:
     """What a reader should know of a question that was answered with nothing."""
     filters = list(_filters(node))
     notes = [_nobody(search, each) for each in filters if not _lets_through(search, each)]
-    words = list(words_of(node)) if by_words else []
+    words = list(words_of(node))
     if words and not any(_occurs(search, word) for word in words):
         notes.append(NO_WORD)
     elif words and filters and not notes:
