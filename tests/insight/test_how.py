@@ -86,6 +86,15 @@ def test_variants_of_a_command_are_one_shown_as_it_worked_most_often(folder: Pat
         assert found.last.session[7] == "2"
 
 
+def test_of_variants_that_worked_as_often_the_shortest_is_shown(folder: Path) -> None:
+    runs = ("make gauge -k deep", "ok"), ("make gauge", "ok"), ("make gauge src/pier.py", "ok")
+    with remembered(folder, ran(1, *runs)) as memory:
+        assert memory.how("make gauge")[0].text == "make gauge"
+    seldom = ran(2, ("make gauge", "ok"), *[("make gauge src/pier.py", "ok")] * 2)
+    with remembered(folder / "other", seldom) as memory:
+        assert memory.how("make gauge")[0].text == "make gauge src/pier.py"
+
+
 def test_what_worked_more_often_comes_first_and_what_never_did_last(folder: Path) -> None:
     talks = (
         *(ran(number, ("calibrate gauge --often", "x")) for number in (1, 2, 3)),

@@ -185,7 +185,7 @@ def _purpose(call: StoredEntry) -> str:
 
 
 def _shown_form(group: _Group, worked: set[int]) -> str:
-    """The variant that worked most often, the last one of those that did as often."""
+    """The variant that worked most often, of several the shortest: it says least of a single case."""
     forms = [each for each in group.forms if each[0] in worked] or group.forms
-    counts = Counter(form for _, form in dict(forms).items())
-    return max(reversed(forms), key=lambda each: (counts[each[1]], each[0]))[1]
+    counts = Counter(form for _, form in set(forms))
+    return max(forms, key=lambda each: (counts[each[1]], -len(each[1]), each[0]))[1]
