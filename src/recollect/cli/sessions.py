@@ -9,6 +9,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
 from recollect.cli.words import add_command, count
 from recollect.present.agents import enumeration, names
+from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
@@ -66,6 +67,8 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     if listed:
         _print(listed, names, tokens, screen)
     _notes(len(listed), len(shown), hidden, screen)
+    if note := unknown_project_note(args.project or "", everything):
+        screen.note(note)
     if listed and all(each.imported for each in listed):
         screen.note("all of them are from imported logs; no new conversation is told of them unasked")
     return 0

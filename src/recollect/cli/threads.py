@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Column, Part, Screen, Styled
 from recollect.cli.words import add_command, limit
+from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import thread_object
 from recollect.present.short_ids import short_ids
 from recollect.values.text import age, many, one_line
@@ -34,7 +35,8 @@ def add_words(commands: Any) -> None:
 def threads(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.threads(args.project)
-        names = short_ids(session.facts.id for session in memory.sessions())
+        sessions = memory.sessions()
+    names = short_ids(session.facts.id for session in sessions)
     listed = found[: args.limit or None]
     if screen.json:
         screen.object(
@@ -45,7 +47,7 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
     if listed:
         _print(listed, names, screen)
     if not found:
-        screen.note("no threads fit")
+        screen.note(unknown_project_note(args.project, sessions) or "no threads fit")
     if len(listed) < len(found):
         screen.note(f"{len(listed):,} of {many(len(found), 'thread')}; --limit 0 lists all")
     return 0
