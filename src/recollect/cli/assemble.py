@@ -15,6 +15,7 @@ from recollect.present.assembly import assembly_object, delivered_object
 from recollect.values.budgets import ASSEMBLE_TOKENS
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.text import many, moment, one_line, size
+from recollect.values.titles import UNTITLED
 from recollect.values.vocabulary import PAGES
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def print_assembly(made: Assembly, screen: Screen) -> None:
     for piece in made.pieces[:_SHOWN_PIECES]:
         facts = piece.session.facts
         when = moment(piece.time_ms, "%Y-%m-%d %H:%M")
-        name = one_line(f"{facts.project.rpartition('/')[2]}: {facts.title or facts.slug}", 60)
+        name = one_line(f"{facts.project.rpartition('/')[2]}: {facts.headline or UNTITLED}", 60)
         screen.line(f"  {piece.ids[0]:<16} {piece.tokens:>6,}  {when}  {one_line(facts.id[:8])}  {name}")
     if len(made.pieces) > _SHOWN_PIECES:
         screen.line(f"  and {len(made.pieces) - _SHOWN_PIECES} more")

@@ -13,6 +13,7 @@ from recollect.present.sessions import relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
 from recollect.values.text import age, many, one_line, short
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
@@ -115,7 +116,7 @@ def _row(
         short(used) if used else "",
         *(["imported" if session.imported else ""] if strange else []),
         *([relation_text(session, names)] if related else []),
-        one_line(facts.title or facts.slug, 72),
+        one_line(facts.headline or UNTITLED, 72),
     ]
 
 

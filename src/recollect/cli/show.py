@@ -15,6 +15,7 @@ from recollect.cli.words import add_command, count, session_argument, transcript
 from recollect.present.sessions import entry_object, relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.text import moment, one_line
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
@@ -92,7 +93,7 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
     yield [Styled(facts.id, "bold")]
     began, ended = moment(facts.started_ms, "%Y-%m-%d %H:%M"), moment(facts.ended_ms, "%Y-%m-%d %H:%M")
     told = (
-        ("title", facts.title),
+        ("title", facts.headline or UNTITLED),
         ("slug", facts.slug),
         ("agent", f"{facts.agent} {facts.version}"),
         ("model", facts.model),
@@ -109,5 +110,6 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
         if value := one_line(value, 200):
             yield [Styled(f"  {name:<9}", "dim"), value]
     for each in children:
-        words = f"{each.facts.relation.name.lower()} {names[each.facts.id]}  {one_line(each.facts.title, 72)}"
-        yield [Styled("  led to   ", "dim"), words.rstrip()]
+        title = one_line(each.facts.headline or UNTITLED, 72)
+        words = f"{each.facts.relation.name.lower()} {names[each.facts.id]}  {title}"
+        yield [Styled("  led to   ", "dim"), words]

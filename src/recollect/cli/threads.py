@@ -11,6 +11,7 @@ from recollect.cli.words import add_command, limit
 from recollect.present.sessions import thread_object
 from recollect.present.short_ids import short_ids
 from recollect.values.text import age, many, one_line
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
@@ -76,5 +77,5 @@ def _row(thread: Thread, name: str, strange: bool, now_ms: int) -> list[Part]:
         f"{len(thread.sessions):,}" + (f" +{thread.subagents:,}" if thread.subagents else ""),
         f"{thread.entries:,}",
         *(["imported" if thread.imported else ""] if strange else []),
-        one_line(thread.title, 72),
+        one_line(thread.title or UNTITLED, 72),
     ]

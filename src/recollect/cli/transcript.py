@@ -9,6 +9,7 @@ from recollect.cli.screen import Part, Screen, Styled
 from recollect.present.history import call_summary
 from recollect.values.records import Entry, Flag, Kind
 from recollect.values.text import ellipsis, many, moment, one_line, printable
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +50,7 @@ def say(lines: Iterable[Line], screen: Screen) -> None:
 def session_line(session: Session) -> Line:
     facts = session.facts
     whose = "  imported" if session.imported else ""
-    return [Styled(facts.id, "bold"), f"  {one_line(facts.title or facts.slug, 72)}{whose}"]
+    return [Styled(facts.id, "bold"), f"  {one_line(facts.headline or UNTITLED, 72)}{whose}"]
 
 
 def transcript_lines(
