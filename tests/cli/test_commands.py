@@ -413,3 +413,23 @@ def test_a_store_that_nothing_opens_is_refused_before_anything_is_said(recollect
     assert answer.code == 2
     assert answer.out == ""
     assert answer.err.startswith("recollect: nothing here opens stores of the kind moon:")
+
+
+class TestShowing:
+    def test_an_edit_is_a_diff(self, recollect: Any, log: Any) -> None:
+        change = {"file_path": "/srv/quay.py", "old_string": "a\nleaks", "new_string": "a\nholds"}
+        call = {"type": "tool_use", "id": "t1", "name": "Edit", "input": change}
+        log().prompt("mend it").answer(call).write()
+        recollect("ingest", "--quiet")
+        shown = recollect("show", "3f2a").out
+        assert "call Edit  /srv/quay.py\n           a\n          -leaks\n          +holds\n" in shown
+        assert "... 2 more lines; --full" in recollect("show", "3f2a", "--lines", "1").out
+
+    def test_what_has_no_text_is_left_out(self, recollect: Any, log: Any) -> None:
+        book = log().prompt("mend it").record("attachment", attachment={"type": "task_reminder"})
+        book.answer({"type": "text", "text": "  "}).answer({"type": "text", "text": "Mended."}).write()
+        recollect("ingest", "--quiet")
+        shown = recollect("show", "3f2a").out
+        assert "context" not in shown
+        assert shown.count("answer") == 1
+        assert len(recollect("show", "3f2a", "--json").json["entries"]) == 4

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, limit
 from recollect.present.sessions import thread_object
 from recollect.present.short_ids import short_ids
@@ -57,13 +58,13 @@ def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
     strange = any(each.imported for each in listed)
     columns = [
         Column("thread"),
-        Column("agents"),
-        Column("project", width=28),
+        Column("agents", drops=2),
+        Column("project", gives=PROJECT),
         Column("when", right=True),
-        Column("sessions", right=True),
-        Column("entries", right=True),
-        *([Column("log")] if strange else []),
-        Column("title", flexible=True),
+        Column("sessions", right=True, drops=3),
+        Column("entries", right=True, drops=1),
+        *([Column("log", drops=4)] if strange else []),
+        Column("title", gives=TITLE),
     ]
     screen.table(columns, [_row(each, names[each.id], strange, now_ms) for each in listed])
 

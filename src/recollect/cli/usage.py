@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import MODEL, PATH, PROJECT, Column
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, count
 from recollect.present.short_ids import short_ids
 from recollect.present.usage import usage_object
@@ -57,6 +58,8 @@ def add_words(commands: Any) -> None:
     )
 
 
+_GIVES = {"project": PROJECT, "model": MODEL}
+# As they are shown; where there is no room, the last is left out first.
 _KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 
 
@@ -90,8 +93,12 @@ def _summary(args: argparse.Namespace, screen: Screen) -> int:
 
 def _print(report: UsageReport, names: dict[str, str], screen: Screen) -> None:
     used = [kind for kind in _KINDS if getattr(report.total, kind)]
-    columns = [Column(report.by, width=40), Column("responses", right=True)]
-    columns += [Column(kind.replace("_", " "), right=True) for kind in used]
+    columns = [Column(report.by, gives=_GIVES.get(report.by, 0)), Column("responses", right=True, drops=7)]
+    columns += [
+        Column(kind.replace("_", " "), right=True, drops=len(_KINDS) - at)
+        for at, kind in enumerate(_KINDS)
+        if kind in used
+    ]
     columns.append(Column("cost", right=True))
     rows = [_row(row, used, names.get(row.group, row.group)) for row in report.rows]
     total = [
@@ -124,13 +131,13 @@ def _explain(args: argparse.Namespace, screen: Screen) -> int:
         return 0
     columns = [
         Column("time"),
-        Column("model", width=32),
-        Column("input", right=True),
-        Column("output", right=True),
-        Column("cache read", right=True),
-        Column("cache write", right=True),
+        Column("model", gives=MODEL, drops=5),
+        Column("input", right=True, drops=3),
+        Column("output", right=True, drops=4),
+        Column("cache read", right=True, drops=2),
+        Column("cache write", right=True, drops=1),
         Column("cost", right=True),
-        Column("line", flexible=True),
+        Column("line", gives=PATH),
     ]
     screen.table(columns, [_line(each) for each in lines])
     return 0

@@ -62,17 +62,17 @@ def one_line(text: str, width: int = 0) -> str:
     return ellipsis(line, width) if width else line
 
 
-def ellipsis(text: str, width: int) -> str:
-    """The text in at most `width` terminal cells; what is missing is marked with `…`."""
+def ellipsis(text: str, width: int, *, front: bool = False) -> str:
+    """The text in at most `width` terminal cells; what is missing, at the `front` if asked, is a `…`."""
     if len(text) * 2 <= width or cells(text) <= width:
         return text
     kept = used = 0
-    for each in text:
+    for each in reversed(text) if front else text:
         used += _cell(each)
         if used > width - 1:
             break
         kept += 1
-    return text[:kept].rstrip() + "…"
+    return "…" + text[len(text) - kept :].lstrip() if front else text[:kept].rstrip() + "…"
 
 
 def cells(text: str) -> int:

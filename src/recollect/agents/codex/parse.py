@@ -257,7 +257,9 @@ class CodexParser:
         return Parsed(name, tuple(entries) or (Entry(Kind.EVENT, "", 0, time_ms),))
 
     def _answer(self, payload: dict[str, Any], time_ms: int) -> Entry:
-        return self._reader.speech(Kind.ANSWER, text_of(payload.get("message")), EVENT, time_ms)
+        said = self._reader.speech(Kind.ANSWER, text_of(payload.get("message")), EVENT, time_ms)
+        self._title([said])
+        return said
 
     def _thought(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return self._reader.speech(Kind.THOUGHT, text_of(payload.get("text")), EVENT, time_ms)
