@@ -13,28 +13,24 @@ if TYPE_CHECKING:
 
 GAP = 2
 
-# What a column holds that may be shortened, in the order in which that happens; of a path the end is kept.
-TITLE, PATH, PROJECT, MODEL = 1, 2, 3, 4
-_LEAST = {
-    TITLE: 24,
-    PATH: 24,
-    PROJECT: 12,
-    MODEL: 12,
-}  # cells that are left of it before a column is left out
-_LAST = 4  # and when there is none to leave out
+# What a column holds that may be shortened, in the order in which that happens.
+BAR, TITLE, PATH, PROJECT, MODEL = 1, 2, 3, 4, 5
+BY_ITS_END = (PATH, PROJECT)  # what is known by its end: that is kept
+# The cells that are left of it before a column is left out; and when there is none to leave out.
+_LEAST = {BAR: 8, TITLE: 24, PATH: 24, PROJECT: 16, MODEL: 12}
+_LAST = 4
 
 
 class Column(NamedTuple):
     """A table's column. `gives`: it is shortened as a TITLE, PATH, PROJECT or MODEL is, 0 for never.
 
-    `drops`: when it is left out, 1 before 2, 0 for never. `bar`: its cells are as long as there is room.
+    A BAR is drawn as long as there is room. `drops`: when it is left out, 1 before 2, 0 for never.
     """
 
     name: str
     right: bool = False
     gives: int = 0
     drops: int = 0
-    bar: bool = False
 
 
 def fit(columns: Sequence[Column], widths: Sequence[int], room: int) -> dict[int, int]:

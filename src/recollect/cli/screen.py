@@ -14,7 +14,7 @@ import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from recollect.cli.columns import GAP, PATH, Column, fit
+from recollect.cli.columns import BAR, BY_ITS_END, GAP, Column, fit
 from recollect.cli.wrap import wrap
 from recollect.values.text import ascii_json, cells, ellipsis, printable
 
@@ -84,7 +84,7 @@ class Screen:
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
         """Rows under headings. Cells are single lines; on a terminal they are shortened to its width."""
         shown = self.is_terminal
-        numbers = [number for number, column in enumerate(columns) if shown or not column.bar]
+        numbers = [number for number, column in enumerate(columns) if shown or column.gives != BAR]
         columns = [columns[number] for number in numbers]
         table: list[list[Cell]] = [[Styled(column.name, "bold") for column in columns]]
         table += [[_one_lined(row[number]) for number in numbers] for row in rows]
@@ -323,7 +323,7 @@ def _padded(cell: Cell, width: int, column: Column) -> Part:
         eighths = round(min(max(cell.share, 0), 1) * width * 8)
         drawn = "█" * (eighths // 8) + ("" if eighths % 8 == 0 else _EIGHTHS[eighths % 8 - 1])
         return Styled(drawn.ljust(width), "cyan")
-    text = ellipsis(_text(cell), width, front=column.gives == PATH)
+    text = ellipsis(_text(cell), width, front=column.gives in BY_ITS_END)
     space = " " * (width - cells(text))
     return _with_text(cell, space + text if column.right else text + space)
 
