@@ -438,7 +438,7 @@ def test_what_is_left_out_is_as_if_it_never_was(rows: list[dict[str, Any]], only
     def fits(row: dict[str, Any]) -> bool:
         session, time = row["session"], row["time"]
         return (
-            time >= only.since_ms
+            (not only.since_ms or time >= only.since_ms)
             and (not only.until_ms or 0 < time < only.until_ms)
             and only.project.lower() in f"p{session // 2}"
             and only.model.lower() in (row["model"] or "unknown")
@@ -455,3 +455,26 @@ def test_what_is_left_out_is_as_if_it_never_was(rows: list[dict[str, Any]], only
 def test_groupings_that_are_none_are_refused(by: str) -> None:
     with pytest.raises(UsageError):
         summarise(columns([{}]), by, {})
+
+
+@pytest.mark.parametrize(
+    ("only", "kept"),
+    [
+        (UsageFilter(), 15),
+        (UsageFilter(since_ms=DAY_MS), 12),
+        (UsageFilter(until_ms=DAY_MS), 1),
+        (UsageFilter(since_ms=DAY_MS, until_ms=DAY_MS + 1), 4),
+        (UsageFilter(project="P0"), 9),
+        (UsageFilter(model="OPUS"), 5),
+        (UsageFilter(agent="codex"), 3),
+        (UsageFilter(project="harbor"), 0),
+    ],
+)
+def test_each_filter_keeps_what_fits(only: UsageFilter, kept: int) -> None:
+    rows = [
+        {"output": 1, "time": DAY_MS - 1, "session": 0, "model": "claude-opus-4-6"},
+        {"output": 2, "time": 0, "session": 2, "model": "gpt-5-codex"},
+        {"output": 4, "time": DAY_MS, "session": 3, "model": "claude-opus-4-6"},
+        {"output": 8, "time": 9 * DAY_MS, "session": 1, "model": "gpt-5-codex"},
+    ]
+    assert summarise(columns(rows), "", {}, only).total.output == kept

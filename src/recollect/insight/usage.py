@@ -217,7 +217,9 @@ def _chosen(columns: UsageColumns, only: UsageFilter) -> UsageColumns:
     """The responses that count."""
     if only == UsageFilter():
         return columns
-    fits = columns.time >= only.since_ms
+    fits = np.ones(len(columns.time), bool)
+    if only.since_ms:
+        fits &= columns.time >= only.since_ms
     if only.until_ms:
         fits &= (columns.time < only.until_ms) & (columns.time > 0)
     if only.model:
