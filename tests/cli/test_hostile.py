@@ -183,6 +183,6 @@ def test_progress_lines_in_a_pipe_are_safe(
     shown = progress.Progress(Screen(json=False, color=False, quiet=False))
     shown(f"/logs/begin{ATTACK}.jsonl", 5, 10)
     told = capfd.readouterr().err
-    assert told.startswith("5 B of 10 B")
+    assert told.startswith("reading: 5 B of 10 B: /logs/begin")
     assert "begin\\x1b]0;owned" in told
     scan(told)

@@ -49,7 +49,7 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
     _refuse(target, args)
     reports: list[tuple[str, Report]] = []
     with Memory.open(config=replace(load_config(args.store), store=target.store)) as memory:
-        progress = Progress(screen)
+        progress = Progress(screen, "reading logs")
         try:
             with progress.running():
                 for path in args.paths:

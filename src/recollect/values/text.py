@@ -91,6 +91,16 @@ def age(time_ms: int, *, now_ms: int) -> str:
     return "now"
 
 
+def duration(seconds: float) -> str:
+    """How long something takes, as people say it: `40 s`, `12 min`, `1 h 20 min`."""
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    hours = f"{minutes // 60} h" if minutes >= 60 else ""
+    return " ".join(filter(None, (hours, f"{minutes % 60} min" if minutes % 60 else "")))
+
+
 def moment(time_ms: int, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """A moment in the person's own time zone; "" for an unknown one, or one no calendar reaches."""
     if not 0 < time_ms < _YEAR_10000_MS:
