@@ -66,6 +66,7 @@ def tables(
         ["threads"],
         *(["usage", "--by", by] for by in ("day", "model", "project", "session", "agent", "project,model")),
         ["usage", "--explain"],
+        ["assemble", "quiet amber harbor tests", "--dry-run"],
         ["saved"],
         ["saved", "show", name],
         ["complete"],

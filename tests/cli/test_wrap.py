@@ -31,6 +31,8 @@ def wrapped(text: str, width: int, hang: int | None = None) -> str:
         ("one\ntwo three", 5, "one\ntwo\nthree"),
         ("桟橋を直す", 6, "桟橋を\n直す"),
         ("桟橋を。直す", 6, "桟橋\nを。直\nす"),
+        ("- mend the quay", 8, "- mend\n  the\n  quay"),
+        ("  12. mend it", 12, "  12. mend\n      it"),
         ("", 5, ""),
     ],
 )

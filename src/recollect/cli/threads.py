@@ -48,6 +48,8 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
         _print(listed, names, screen)
     if not found:
         screen.note("no threads fit")
+    if listed and all(each.imported for each in listed):
+        screen.note("all of them are from imported logs")
     if len(listed) < len(found):
         screen.note(f"{len(listed):,} of {many(len(found), 'thread')}; --limit 0 lists all")
     return 0
@@ -55,7 +57,7 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
 
 def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
-    strange = any(each.imported for each in listed)
+    strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
         Column("thread"),
         Column("agents", drops=2),

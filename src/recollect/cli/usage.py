@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.columns import BAR, MODEL, PATH, PROJECT, Column
+from recollect.cli.columns import BAR, MODEL, PATH, PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Bar, Cell, Part, Screen, Styled
 from recollect.cli.words import add_command, count
@@ -18,6 +18,7 @@ from recollect.present.short_ids import short_ids
 from recollect.present.usage import usage_object
 from recollect.values.errors import UsageError
 from recollect.values.text import dollars, many, moment, one_line
+from recollect.values.titles import UNTITLED
 from recollect.values.usage import UsageFilter
 from recollect.values.vocabulary import GROUPINGS
 
@@ -142,7 +143,9 @@ def _summary(args: argparse.Namespace, screen: Screen) -> int:
     only = _only(args, datetime.now(UTC))
     with open_memory(args) as memory:
         report = memory.usage(args.by, only=only)
-        ids = [each.facts.id for each in memory.sessions()] if "session" in args.by else []
+        titles = (
+            {each.facts.id: each.facts.headline for each in memory.sessions()} if "session" in args.by else {}
+        )
     if screen.json:
         screen.object(
             "usage",
@@ -158,11 +161,12 @@ def _summary(args: argparse.Namespace, screen: Screen) -> int:
     if not report.rows:
         screen.note("no responses are stored" if only == UsageFilter() else "no responses fit")
         return 0
-    _print(report, short_ids(ids), screen)
+    _print(report, titles, screen)
     return 0
 
 
-def _print(report: UsageReport, names: dict[str, str], screen: Screen) -> None:
+def _print(report: UsageReport, titles: dict[str, str], screen: Screen) -> None:
+    names = short_ids(titles)
     used = [kind for kind in _KINDS if getattr(report.total, kind)]
     groupings = report.by.split(",")
     columns = [
@@ -171,21 +175,31 @@ def _print(report: UsageReport, names: dict[str, str], screen: Screen) -> None:
         *(Column(kind.replace("_", " "), right=True, drops=_KINDS[kind]) for kind in used),
         Column("cost", right=True),
         Column("", gives=BAR, drops=_BAR_DROPS),
+        *([Column("title", gives=TITLE)] if titles else []),
     ]
     most = max(map(_measure, report.rows))
     rows: list[list[Cell]] = [
-        [*_row(row, used, [names.get(name, name) for name in row.groups]), Bar(_measure(row) / (most or 1))]
+        [
+            *_row(row, used, [names.get(name, name) for name in row.groups]),
+            Bar(_measure(row) / (most or 1)),
+            *([one_line(_title(row, titles), 72)] if titles else []),
+        ]
         for row in report.rows
     ]
     total = _row(report.total, used, ["total", *[""] * (len(groupings) - 1)])
     bold = [Styled(cell.text if isinstance(cell, Styled) else cell, "bold") for cell in total]
-    screen.table(columns, [*rows, [*bold, Bar(0)]])
+    screen.table(columns, [*rows, [*bold, Bar(0), *([""] if titles else [])]])
     zone = "; days are UTC" if "day" in groupings else ""
     screen.note(f"prices as of {report.prices_as_of}; reasoning is part of output{zone}")
     if report.total.unpriced_models:
         missing = ", ".join(report.total.unpriced_models)
         left_out = many(report.total.unpriced_responses, "response")
         screen.note(f"no price is known for {missing}: {left_out} not in the cost")
+
+
+def _title(row: UsageRow, titles: dict[str, str]) -> str:
+    """What the session of a group was about."""
+    return next((titles[name] for name in row.groups if name in titles), "") or UNTITLED
 
 
 def _measure(row: UsageRow) -> int:

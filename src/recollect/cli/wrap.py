@@ -17,6 +17,9 @@ _CLOSING = "、。，．・：；？！」』）】〉》ー…"
 _PIECE = re.compile(rf"[ \t]+|[{_WIDE}][{_CLOSING}]*|[^ \t{_WIDE}]+")
 
 
+_BEGINNING = re.compile(r" *(?:(?:[-*+•]|\d{1,3}[.)]) +)?")  # of a line, or of an item of a list
+
+
 def wrap(text: str, width: int, hang: int | None = None) -> Iterator[tuple[int, int, str]]:
     """Where to break a text, as (from, to, what stands there instead), so that its lines fit.
 
@@ -25,8 +28,7 @@ def wrap(text: str, width: int, hang: int | None = None) -> Iterator[tuple[int, 
     at = 0
     for line in text.split("\n"):
         if _cells(line) > width:
-            own = len(line) - len(line.lstrip(" "))
-            indent = min(own if hang is None else hang, width // 2)
+            indent = min(len(_BEGINNING.match(line)[0]) if hang is None else hang, width // 2)  # type: ignore[index]
             for start, stop in _breaks(line, width, indent):
                 yield at + start, at + stop, "\n" + " " * indent
         at += len(line) + 1

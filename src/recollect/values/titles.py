@@ -33,6 +33,10 @@ _WRAPPING: Final = re.compile(
     )\s*""",
     re.VERBOSE,
 )
+_ISSUE: Final = re.compile(
+    r"https?://[^\s/]+/(?:[^\s/]+/)*?([^\s/]+)/(?:-/)?(?:issues|pulls?|merge_requests)/(\d+)\S*"
+)
+_ADDRESS: Final = re.compile(r"^https?://(?:www\.)?(?=\S)")
 # What a client writes in a person's place, and what is said of nothing in particular.
 _HARNESS: Final = re.compile(
     r"(?:Unknown (?:skill|slash command|command)\b|Caveat: |This session is being continued from"
@@ -68,7 +72,7 @@ def bare_title(text: str) -> str:
     line = " ".join(text[: TITLE_CHARS_MAX * 4].split())
     while (found := _WRAPPING.match(line)) and found.end() < len(line):
         line = line[found.end() :]
-    return line.partition(" ## ")[0].strip()
+    return _ADDRESS.sub("", _ISSUE.sub(r"\1#\2", line)).partition(" ## ")[0].strip()
 
 
 def title_line(text: str) -> str:
