@@ -30,6 +30,7 @@ def edit(old: str, new: str, **more: Any) -> str:
             "q",
             ["-a", "+b", "@@", "-a", "+b"],
         ),
+        (PATCH.replace(" def mend():", ""), "quay.py", ["-leaks", "+holds"]),
         (PATCH, "quay.py", ["@@ def mend():", "-leaks", "+holds"]),
         (json.dumps({"input": PATCH}), "quay.py", ["@@ def mend():", "-leaks", "+holds"]),
         (json.dumps({"command": ["apply_patch", PATCH]}), "quay.py", ["@@ def mend():", "-leaks", "+holds"]),

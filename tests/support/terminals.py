@@ -10,6 +10,9 @@ import subprocess
 import sys
 import termios
 import threading
+from collections.abc import Sequence
+
+COMMAND = ("-m", "recollect")
 
 
 class Terminal:
@@ -47,12 +50,14 @@ class Terminal:
             self._pieces.append(piece)
 
 
-def on_terminal(words: list[str], width: int = 200, height: int = 50, **environ: str) -> str:
+def on_terminal(
+    words: list[str], width: int = 200, height: int = 50, *, program: Sequence[str] = COMMAND, **environ: str
+) -> str:
     """What a command writes when all its streams are a terminal."""
     known = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
     with Terminal(width, height) as terminal:
         done = subprocess.run(
-            [sys.executable, "-m", "recollect", *words],
+            [sys.executable, *program, *words],
             stdin=terminal.stream,
             stdout=terminal.stream,
             stderr=terminal.stream,

@@ -49,6 +49,9 @@ def add_words(commands: Any) -> None:
     transcript_options(command)
 
 
+_HANG = 11  # of what is told of a session, behind its name
+
+
 def show(args: argparse.Namespace, screen: Screen) -> int:
     """A session from start to end; or an entry, whole, among its neighbours."""
     wanted = is_wanted(args, screen)
@@ -61,14 +64,16 @@ def show(args: argparse.Namespace, screen: Screen) -> int:
         children = [each for each in everyone if each.facts.parent == session.facts.id]
         found = filter(wanted, memory.show(session.facts.id))
         if screen.json:
-            head = {"session": session_object(session), "children": [_child(each) for each in children]}
-            spool = screen.spool("show", head, "entries", map(entry_object, found))
+            told = {"session": session_object(session), "children": [_child(each) for each in children]}
+            spool = screen.spool("show", told, "entries", map(entry_object, found))
         else:
             names = short_ids(each.facts.id for each in everyone)
-            lines = [*_header(session, children, names), *transcript_lines(session, found, args)]
+            head = list(_header(session, children, names))
+            lines = list(transcript_lines(session, found, args))
     if screen.json:
         screen.pour(spool)
         return 0
+    say(head, screen, hang=_HANG)
     say(lines, screen)
     return 0
 

@@ -51,11 +51,11 @@ def is_wanted(args: argparse.Namespace, screen: Screen) -> Callable[[StoredEntry
     return lambda each: each.entry.kind != Kind.EVENT and not each.entry.flags & Flag.COPY
 
 
-def say(lines: Iterable[Line], screen: Screen) -> None:
+def say(lines: Iterable[Line], screen: Screen, hang: int | None = None) -> None:
     for line in lines:
         if line is _POINT:
             screen.point()
-        screen.line(*line)
+        screen.line(*line, hang=hang)
 
 
 def session_line(session: Session) -> Line:

@@ -27,7 +27,7 @@ def change_of(text: str) -> tuple[str, list[str]] | None:
         pairs = [each for each in edits if isinstance(each, dict)] if isinstance(edits, list) else [given]
         changed = [line for pair in pairs for line in _edit(pair)]
         if path and changed:
-            return path, changed[1:] if changed[0] == "@@" else changed
+            return path, _begun(changed)
     patch = next(_patches(given if given is not None else text), "")
     return _read_patch(patch) if patch else None
 
@@ -49,8 +49,13 @@ def _read_patch(patch: str) -> tuple[str, list[str]]:
     inside = patch.partition(_PATCH)[2].partition("*** End Patch")[0].strip("\n").splitlines()
     heads = [line for line in inside if line.startswith("*** ")]
     if len(heads) == 1 and inside[0] == heads[0]:
-        return heads[0].partition(": ")[2], inside[1:]
+        return heads[0].partition(": ")[2], _begun(inside[1:])
     return "", inside
+
+
+def _begun(lines: list[str]) -> list[str]:
+    """Without a mark above the first change that says nothing."""
+    return lines[1:] if lines[:1] == ["@@"] else lines
 
 
 def _patches(value: Any) -> Iterator[str]:

@@ -72,7 +72,11 @@ def ellipsis(text: str, width: int, *, front: bool = False) -> str:
         if used > width - 1:
             break
         kept += 1
-    return "…" + text[len(text) - kept :].lstrip() if front else text[:kept].rstrip() + "…"
+    if not front:
+        return text[:kept].rstrip() + "…"
+    end = text[len(text) - kept :]
+    name = end.find("/", 0, kept // 2 + 1)  # better half a name less than half a name
+    return "…" + end[max(name, 0) :].lstrip()
 
 
 def cells(text: str) -> int:
