@@ -58,6 +58,11 @@ class TestOnATerminal:
         plain = on_terminal(["sessions"], height=3)
         assert on_terminal(["sessions"], height=3, RECOLLECT_PAGER=broken) == plain
 
+    def test_leaving_early_is_no_error(self, filled: Any) -> None:
+        shown = on_terminal(["sessions", "--quiet"], height=3, RECOLLECT_PAGER="head -n 1")
+        assert shown.startswith("\x1b[1mid")
+        assert shown.count("\n") == 1
+
     def test_an_error_is_told_after_what_was_said_before(self, filled: Any, pager: Path) -> None:
         shown = on_terminal(["show", "nothing-like-it"], height=2, RECOLLECT_PAGER=str(pager))
         assert "nothing-like-it" in shown

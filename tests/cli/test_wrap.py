@@ -62,6 +62,18 @@ def test_styles_stay_with_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "12")
     monkeypatch.setenv("TERM", "xterm-256color")
     screen = Screen(json=False, color=True, quiet=False)
-    screen.line("mend ", Styled("the leaking", "bold"), " quay ", Styled(" now", "red"))
+    screen.line("  mend ", Styled("the leaking", "bold"), " quay ", Styled(" tomorrow", "red"))
     shown = stream.getvalue()
-    assert shown == "mend \x1b[1mthe\x1b[0m\n\x1b[1mleaking\x1b[0m quay\n\x1b[31mnow\x1b[0m\n"
+    assert shown == "  mend \x1b[1mthe\x1b[0m\n\x1b[1m  leaking\x1b[0m\n  quay\n  \x1b[31mtomorrow\x1b[0m\n"
+
+
+def test_a_head_goes_on_where_what_it_heads_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen = Screen(json=False, color=False, quiet=False)
+    screen.line(Styled("b9ce875c6a31", "cyan"), "  harbor  3 mo")
+    screen.line("mend the leaking quay")
+    assert stream.getvalue() == "b9ce875c6a31  harbor\n    3 mo\nmend the leaking\nquay\n"

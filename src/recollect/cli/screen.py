@@ -29,6 +29,7 @@ _SPOOL_BYTES = 16 << 20
 _BAR_CELLS = 24
 _WIDTH = 80  # of a terminal that does not say
 _NOTE_HANG = 2
+_HEAD_HANG = 4  # of a line that heads others, as that of a hit
 _EIGHTHS = "▏▎▍▌▋▊▉"
 
 
@@ -286,7 +287,10 @@ def _rich(parts: Iterable[Part]) -> Text:
 def _wrapped(parts: Iterable[Part], width: int, hang: int | None) -> list[Part]:
     """The parts with line breaks where the terminal would break words."""
     gated = [_with_text(part, printable(_text(part))) for part in parts]
-    breaks = list(wrap("".join(map(_text, gated)), width, hang))
+    text = "".join(map(_text, gated))
+    if hang is None and len(gated) > 1 and "\n" not in text and text[:1] != " ":
+        hang = _HEAD_HANG
+    breaks = list(wrap(text, width, hang))
     ends = itertools.accumulate(len(_text(part)) for part in gated)
     return [_broken(part, end, breaks) for part, end in zip(gated, ends, strict=True)]
 
