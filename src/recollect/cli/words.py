@@ -116,6 +116,12 @@ def shared(parser: Parser, *, first: bool) -> None:
         "--no-color", action="store_true", default=unset(False), help="no colour; NO_COLOR does the same"
     )
     group.add_argument(
+        "--no-pager",
+        action="store_true",
+        default=unset(False),
+        help="print long output instead of opening it in RECOLLECT_PAGER, PAGER or less",
+    )
+    group.add_argument(
         "--quiet", action="store_true", default=unset(False), help="no progress and no notes on stderr"
     )
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from recollect.values.saved import OpenedPiece, SavedThread
     from recollect.values.stored import Finding, Footprint, VectorModel
-    from recollect.values.usage import UsageLine, UsageReport
+    from recollect.values.usage import UsageFilter, UsageLine, UsageReport
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
@@ -307,19 +307,27 @@ class Memory:
             source = main_source(view.sources(_session(view, prefix)), prefix)
             yield from source_bytes(source, view.lines(source))
 
-    def usage(self, by: str = "") -> UsageReport:
-        """Tokens and cost of everything, grouped by day, model, project, session or agent."""
+    def usage(self, by: str = "", *, only: UsageFilter | None = None) -> UsageReport:
+        """Tokens and cost of everything, or of `only` some, grouped by day, model, project, session or agent.
+
+        By two of them: `project,model`.
+        """
         from recollect.insight.usage import summarise
+        from recollect.values.usage import UsageFilter
 
         with self.view() as view:
-            return summarise(view.usage(), by, self.config.prices)
+            return summarise(view.usage(), by, self.config.prices, only or UsageFilter())
 
-    def usage_lines(self, by: str = "", group: str = "", limit: int | None = None) -> list[UsageLine]:
+    def usage_lines(
+        self, by: str = "", group: str = "", limit: int | None = None, *, only: UsageFilter | None = None
+    ) -> list[UsageLine]:
         """The responses behind the figures of a group, dearest first, each with its line in a log."""
         from recollect.insight.usage import explain
+        from recollect.values.usage import UsageFilter
 
         with self.view() as view:
-            return explain(view, view.usage(), self.config.prices, by=by, group=group, limit=limit)
+            prices, wanted = self.config.prices, only or UsageFilter()
+            return explain(view, view.usage(), prices, by=by, group=group, limit=limit, only=wanted)
 
     def odd_lines(self) -> dict[str, int]:
         """Lines that are not simply entries, by what is odd about them."""
