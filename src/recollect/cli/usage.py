@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.columns import BAR, MODEL, PATH, PROJECT, TITLE, Column
@@ -41,7 +42,7 @@ def add_words(commands: Any) -> None:
     )
     command.add_argument(
         "--by",
-        type=_groupings,
+        choices=[*GROUPINGS, *map(",".join, permutations(GROUPINGS, 2))],
         default="day",
         metavar="GROUPING",
         help=f"what to group by: {', '.join(GROUPINGS)}, or two of them, as in project,model (default: day)",
@@ -97,13 +98,6 @@ def usage(args: argparse.Namespace, screen: Screen) -> int:
 
 
 # -- what counts -----------------------------------------------------------------------------------
-
-
-def _groupings(text: str) -> str:
-    words = text.split(",")
-    if not set(words) <= set(GROUPINGS) or len(set(words)) < len(words) or len(words) > 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one or two of {', '.join(GROUPINGS)}")
-    return text
 
 
 def _length(text: str) -> tuple[str, timedelta]:
