@@ -34,6 +34,8 @@ from recollect.redact import (
     contexts,
     engine,
     has_secret,
+    listing,
+    names,
     plausible,
     redact,
     redact_object,
@@ -402,7 +404,7 @@ def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyP
 def patterns() -> list[re.Pattern[str]]:
     """Every pattern that may turn out not to match, after having read."""
     heads = [rule.head for rule in (*RULES, *contexts.RULES)]
-    rooms = (assignments, commands, contexts, wrapped)
+    rooms = (assignments, commands, contexts, listing, names, wrapped)
     here = [each for room in rooms for each in vars(room).values() if isinstance(each, re.Pattern)]
     values = [value for pairs in commands.OPTIONS.values() for pair in pairs for value in pair]
     bounded = [each for each in (*here, *values) if each not in FOLLOWING]
@@ -411,7 +413,7 @@ def patterns() -> list[re.Pattern[str]]:
 
 # These say how far something goes that was accepted, or read what is cut out for them.
 FOLLOWING = (
-    assignments._BARE_TAIL, assignments._BLOCK_TAIL, assignments._IDENTIFIER, assignments._NUMBERED,
+    assignments._BARE_TAIL, assignments._BLOCK_TAIL, names._IDENTIFIER, names._NUMBERED,
     contexts._KEY_LINES,
 )  # fmt: skip
 
@@ -470,7 +472,7 @@ def test_every_kind_is_named_in_its_page() -> None:
     page = (ROOT / "docs" / "redact.md").read_text("utf-8")
     kinds = {rule.kind for rule in (*RULES, *contexts.RULES, *SEARCHED)}
     kinds |= (
-        {kind for _, kind in assignments._KINDS}
+        {kind for _, kind in names.KINDS}
         | {row[0] for row in KINDS}
         | {"cookie", "password-hash", "unsettled"}
     )

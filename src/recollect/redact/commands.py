@@ -9,30 +9,37 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from recollect.redact.plausible import is_filler, is_password, is_random
+from recollect.redact.nonvalues import is_given
+from recollect.redact.plausible import decoded, is_filler, is_password, is_random
 from recollect.redact.tokens import Span
 
-GATES = ("echo ", "login ")
+GATES = ("echo ", "login")
 
 
 def command_spans(text: str, present: tuple[str, ...]) -> Iterator[Span]:
     """Every secret that a command is given; `present` says which of the gates are in the text."""
     if " -" in text:
-        yield from _option_spans(text)
+        yield from _option_spans(text, _OPTION)
+    if len(text) < _LIST_CHARS:
+        for mark, option in _QUOTED_OPTIONS:
+            if mark in text:
+                yield from _option_spans(text, option)
     if "echo " in present:
-        yield from (
-            (*match.span("secret"), "password")
-            for match in _ECHO.finditer(text)
-            if is_password(match["secret"])
-        )
-    if "login " in present:
+        yield from _piped_spans(text, _ECHO)
+    if ("pass" in present or "secret" in present) and "printf " in text:
+        yield from _piped_spans(text, _PRINTF)
+    if ("pass" in present or "secret" in present or "key" in present) and "<<<" in text:
+        yield from _here_spans(text)
+    if "\\" in text and "net use" in text:
+        yield from ((*match.span("secret"), "password") for match in _SHARE.finditer(text) if _is_word(match))
+    if "login" in present:
         yield from (
             (*match.span("secret"), "token") for match in _AFTER.finditer(text) if is_random(match["secret"])
         )
 
 
-def _option_spans(text: str) -> Iterator[Span]:
-    for match in _OPTION.finditer(text):
+def _option_spans(text: str, option: re.Pattern[str]) -> Iterator[Span]:
+    for match in option.finditer(text):
         name, at = match["name"], match.end()
         line = text[max(0, match.start() - LINE_CHARS) : match.start()]
         line = line[_line_start(line) :]
@@ -59,7 +66,8 @@ def _value(before: str, body: str = rf"{_BODY}{{4,200}}") -> re.Pattern[str]:
     )
 
 
-_PLAIN = _value(r"[ =]{1,4}")
+_NEXT = r"(?:[ =]{1,4}|[\"'],[ ]?(?=[\"']))"  # also in a list of strings
+_PLAIN = _value(_NEXT)
 _GLUED = _value("", r"[^\s\"'`\\<>|=-][^\s\"'`\\<>|]{3,200}")
 _EITHER = _value(r"[ =]{0,4}", r"[^\s\"'`\\<>|=-][^\s\"'`\\<>|]{3,200}")
 _LOGIN = _value(r"[ =]{0,4}['\"]?[^\s:\"'@/$%]{1,64}(?:@[\w.-]{1,64})?(?:/token)?:")
@@ -74,7 +82,7 @@ _COOKIE = _value(r"[ =]{1,4}['\"]?[\w.-]{1,60}=", r"[^\s\"'`\\<>|;]{12,200}")
 
 
 def _command(names: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[\s/\"'`(|;&])(?:{names})(?:\.exe)?(?=\s|$)")
+    return re.compile(rf"(?:^|[\s/\"'`(|;&])(?:{names})(?:\.exe)?(?=[\"']?,?\s|$)")
 
 
 _ANY = re.compile("")
@@ -134,11 +142,14 @@ OPTIONS: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]] = {
     ),
     **dict.fromkeys(("passin", "passout", "-pass-in", "pass"), ((_ANY, _PASS),)),
 }
-_OPTION = re.compile(
-    r"[ ]-(?P<name>(?:"
-    + "|".join(re.escape(name) for name in sorted(OPTIONS, key=len, reverse=True) if len(name) > 1)
-    + r")(?![\w-])|[pPaUubwkNtS](?=[ ='\"A-Za-z0-9]))"
+_NAMES = "|".join(re.escape(name) for name in sorted(OPTIONS, key=len, reverse=True) if len(name) > 1)
+_OPTION, *_QUOTED = (
+    re.compile(rf"{mark}(?P<name>(?:{_NAMES})(?![\w-])|[pPaUubwkNtS](?=[ ='\"A-Za-z0-9]))")
+    for mark in (" -", " '-", ' "-')
 )
+# An option in quotes, as in a list of a command's words: such a list is looked for in no file of a program.
+_QUOTED_OPTIONS = tuple(zip((" '-", ' "-'), _QUOTED, strict=True))
+_LIST_CHARS = 5_000
 _CUT = re.compile(r"(?<!\\)\n|\|(?!\|)|&&|;")
 
 
@@ -164,14 +175,53 @@ def _is_real(value: str) -> bool:
 
 # -- what is piped into a command, and what comes after one --------------------------------------
 
-_ECHO = re.compile(
-    r"echo[ ](?:-[neE]{1,3}[ ]){0,2}[\"']?(?:[\w.@-]{1,40}:(?=[^\n]{4,100}(?:chpasswd|base64)))?"
+_PIPED = (
+    r"[\"']?(?:[\w.@-]{1,40}:(?=[^\n]{4,100}(?:chpasswd|base64)))?"
     r"(?P<secret>[^\s\"'|$<>`]{4,300})[\"']?[ ]{0,4}\|[ ]{0,4}"
-    r"(?:base64\b|sudo[ ](?:-\w[ ]){0,3}-\w{0,3}S|(?:sudo[ ])?chpasswd|(?:sudo[ ])?passwd[ ]--stdin"
+    r"(?:(?P<base64>base64\b)(?P<back>[ ](?:-d|-D|--decode))?|sudo[ ](?:-\w[ ]){0,3}-\w{0,3}S|(?:sudo[ ])?chpasswd|(?:sudo[ ])?passwd[ ]--stdin"
     r"|[^\n|]{0,120}(?:--password-stdin|--with-token)"
+    r"|(?:sudo[ ])?(?:cryptsetup|kinit|smbpasswd|vncpasswd)\b|(?:docker|podman)[ ]secret[ ]create\b"
     r"|(?:vercel|netlify|wrangler|gh|fly|secret-tool|pass|kubectl|vault|supabase|npx[ ]\w{1,30})[ ]"
     r"[^\n|]{0,60}(?:secrets?|env|store|insert|auth)\b)"
 )
+_ECHO = re.compile(r"echo[ ](?:-[neE]{1,3}[ ]){0,2}" + _PIPED)
+_PRINTF = re.compile(r"printf[ ](?:[\"']?%s(?:\\n)?[\"']?[ ])?" + _PIPED)
+
+
+def _piped_spans(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    return ((*match.span("secret"), "password") for match in pattern.finditer(text) if _is_piped(match))
+
+
+def _is_piped(match: re.Match[str]) -> bool:
+    """Whether what is piped is a password: in base64 anything is, unless it is a login that is read back."""
+    value = match["secret"]
+    if match["back"]:
+        return ":" in decoded(value)
+    return is_password(value) or (not match["base64"] and is_given(value))
+
+
+_READERS = re.compile(
+    r"(?:cryptsetup|passwd|kinit|--password-stdin|--with-token|--passphrase-fd|--key-file|secret[ ](?:set|create|put|add))"
+    r"[^\n|]{0,120}$"
+)
+_HERE_STRING = re.compile(r"<<<[ ]?[\"']?(?:[\w.-]{1,40}:)?(?P<secret>[^\s\"'/]{5,128})(?=[\s\"']|\Z)")
+_SHARE = re.compile(r"net use [^\n]{1,120}?/user:\S{1,64} (?P<secret>[^\s\"'/]{5,128})(?=\s|\Z)")
+
+
+def _here_spans(text: str) -> Iterator[Span]:
+    """What a command is given as a string to read."""
+    at = text.find("<<<")
+    while at >= 0:
+        match = _HERE_STRING.match(text, at)
+        if match and _READERS.search(text, max(0, at - LINE_CHARS), at) and _is_word(match):
+            yield (*match.span("secret"), "password")
+        at = text.find("<<<", at + 3)
+
+
+def _is_word(match: re.Match[str]) -> bool:
+    return _is_real(match["secret"]) and (is_given(match["secret"]) or is_password(match["secret"]))
+
+
 _AFTER = re.compile(
     r"login[ ](?:-{1,2}[\w-]{1,20}[ ]|access-token[ ]){0,2}(?P<secret>[A-Za-z0-9_.!-]{20,300})(?=[\s\"'`]|\Z)"
 )

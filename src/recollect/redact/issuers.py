@@ -116,8 +116,8 @@ def issuers() -> tuple[Group, ...]:
     data = tomllib.loads(FILE.read_text("utf-8"))
     rules = (*map(_prefixed, data["prefixed"]), *map(_form, data["form"]))
     searched = tuple(map(_searched, data["searched"]))
-    # An anchor of one letter hints at nothing; its pattern does.
-    lone = [each for each in searched if len(each.anchor) == 1]
+    # An anchor of one letter hints at nothing, unless something follows it; its pattern does.
+    lone = [each for each in searched if len(each.anchor) == 1 and not each.follows]
     return (
         _bounded(tuple(rule for rule in rules if rule.is_bounded)),
         _free(

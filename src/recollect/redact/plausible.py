@@ -22,6 +22,11 @@ def is_filler(value: str) -> bool:
     return len(rest) < min(8 if len(value) >= 16 else 6, (len(value) + 1) // 2)
 
 
+def without_filler(value: str) -> str:
+    """What is left of a value without the words that stand-ins are made of."""
+    return _FILLER.sub("", value)
+
+
 def is_random(value: str) -> bool:
     """Whether a value looks drawn by lot: long, and neither a name nor a path nor a number."""
     if len(value) < 12 or len(set(value)) < 8 or is_filler(value) or "cdefghij" in value.lower():
@@ -67,7 +72,7 @@ def decoded(value: str) -> str:
     plain = value.rstrip("=").translate(_STANDARD)
     plain = plain[:-1] if len(plain) % 4 == 1 else plain
     try:
-        if not _is_text(binascii.a2b_base64(_padded(plain[:16]))):
+        if not plain.isascii() or not _is_text(binascii.a2b_base64(_padded(plain[:16]))):
             return ""
         return base64.b64decode(_padded(plain)).decode("utf-8", "replace")
     except binascii.Error:
