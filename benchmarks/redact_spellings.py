@@ -2,7 +2,9 @@
 
 Every value is drawn when it is asked for, so nothing in this file is a secret. Rules were tuned on one half of
 the spellings, by the checksum of their name, and scored on the other; `LATER` was written when that was done.
-What was missed then was looked at, so for the next rules a new set is due.
+What was missed then was looked at, so for the next rules a new set is due. `BLIND` is such a set by now: what
+an author wrote who did not know the rules, 360 spellings of which 140 were missed or nearly so; the rules were
+tuned on them, so they are no longer unseen. Of their values most are plain words, so that only the place tells.
 
 In a spelling `@@` is the value, `@64@` the value in base64, `@wrap@` the value over several lines, `@%@`
 percent-encoded. What must not be left of it is what `planted` gives beside the text.
@@ -39,6 +41,8 @@ class Spelling:
     def group(self) -> str:
         if self.name.startswith("later: "):
             return "later"
+        if self.name.startswith("blind: "):
+            return "of a blind author"
         return "one half" if zlib.crc32(self.name.encode()) % 2 == 0 else "other half"
 
     def planted(self, seed: int) -> tuple[str, list[str]]:
@@ -55,7 +59,7 @@ class Spelling:
 
 def spellings() -> Iterator[Spelling]:
     """All of them; a name is used once."""
-    for name, draw, text in (*ISSUED, *PLACED, *WORDED, *LATER):
+    for name, draw, text in (*ISSUED, *PLACED, *WORDED, *LATER, *BLIND):
         yield Spelling(name, draw, text)
 
 
@@ -119,6 +123,28 @@ def joined(*parts: Draw | str) -> Draw:
 
 def uuid(by: random.Random) -> str:
     return "-".join("".join(by.choices(HEX, k=count)) for count in (8, 4, 4, 4, 12))
+
+
+PLANTS = (
+    "marigold", "foxglove", "snowdrop", "huckleberry", "clementine", "lavender", "dandelion", "buttercup", "figtree",
+    "hazelnut", "rhubarb", "elderberry", "snapdragon", "larkspur", "chestnut", "mulberry", "Lavendel", "Zimtstern",
+    "Schmetterling", "Buntspecht", "driftwood", "cobblestone", "lighthouse", "quicksilver", "kaleidoscope",
+)  # fmt: skip
+
+
+def plant(by: random.Random) -> str:
+    """`marigold`"""
+    return by.choice(PLANTS)
+
+
+def two_plants(by: random.Random) -> str:
+    """`marigold-foxglove`"""
+    return by.choice("-_").join(by.sample(PLANTS, 2))
+
+
+def phrase(by: random.Random) -> str:
+    """`marigold and foxglove`"""
+    return f"{by.choice(PLANTS)} and {by.choice(PLANTS)}"
 
 
 def two_words(by: random.Random) -> str:
@@ -1003,3 +1029,85 @@ _GIVEN = {
 WORDED: Rows = tuple(
     (f"{shape}, {place}", draw, text) for shape, draw in _SHAPES.items() for place, text in _GIVEN.items()
 )
+
+# -- by an author who did not know the rules; the rules were changed after these ------------------------
+
+BLIND: Rows = (
+    ("blind: toml pass", plant, '[smtp]\nhost = "mail.local"\nuser = "noreply"\npass = "@@"'),
+    ("blind: xml attribute", plant, '<dataSource url="jdbc:mysql://db/wiki" user="wiki" password="@@"/>'),
+    ("blind: xml property", plant, '<property name="hibernate.connection.password">@@</property>'),
+    ("blind: build step", two_plants, "Step 4/9 : ENV ADMIN_PASSWORD=@@\n ---> Running in 7a1fd0c2b9e3"),
+    ("blind: env two words", plant, "ENV REDIS_PASS @@\nEXPOSE 8080"),
+    ("blind: netrc", plant, "machine git.local login robot password @@"),
+    ("blind: netrc lines", plant, "machine git.local\nlogin deploy\npassword @@\nmachine other.local"),
+    ("blind: identified by", two_plants, "mysql> CREATE USER 'etl'@'%' IDENTIFIED BY '@@';\nQuery OK"),
+    ("blind: identified bare", plant, "SQL> ALTER USER scott IDENTIFIED BY @@;\nUser altered."),
+    ("blind: alter role", plant, "psql -c \"ALTER ROLE reporting WITH LOGIN PASSWORD '@@'\""),
+    ("blind: create login", plant, "CREATE LOGIN reporting WITH PASSWORD = N'@@', CHECK_POLICY = OFF;"),
+    ("blind: set password", plant, "SET PASSWORD FOR 'app'@'localhost' = PASSWORD('@@');"),
+    ("blind: insert into", plant, "INSERT INTO users (name, password) VALUES ('ada', '@@');"),
+    ("blind: subscript", phrase, 'DATABASES["default"]["PASSWORD"] = "@@"'),
+    ("blind: session secret", phrase, "export const config = { jwtSecret: '@@', port: 8080 };"),
+    ("blind: java literal", plant, 'private static final String DB_PASS = "@@";'),
+    ("blind: keyword", plant, 'conn = psycopg2.connect(host="db", user="app", password="@@")'),
+    ("blind: auth tuple", plant, 'r = requests.get("https://ci.local/api", auth=("admin", "@@"))'),
+    ("blind: basic auth call", plant, 'req.SetBasicAuth("prometheus", "@@")'),
+    ("blind: setter", plant, 'ds.setPassword("@@");'),
+    ("blind: credential", plant, 'Credentials = new NetworkCredential("noreply", "@@")'),
+    ("blind: credentials", two_plants, "credentials=PlainCredentials('worker', '@@')"),
+    ("blind: array", plant, "'password' => '@@',\n'charset' => 'utf8mb4',"),
+    ("blind: fallback", two_plants, 'const secret = process.env.JWT_SECRET || "@@";'),
+    ("blind: define", plant, "define( 'DB_PASSWORD', '@@' );"),
+    ("blind: environment variable", plant, "[Environment]::SetEnvironmentVariable('DEPLOY_PASSWORD','@@','User')"),
+    ("blind: prompt", plant, "Username: root\nPassword: @@\nLast login: Tue Mar 11"),
+    ("blind: prompt sudo", plant, "[sudo] password for ada: @@\nSorry, try again."),
+    ("blind: prompt aws", of(BASE64, 40), "AWS Access Key ID [None]: @aws@\nAWS Secret Access Key [None]: @@"),
+    ("blind: prose", two_plants, "For staging the admin password is @@, but please don't commit it."),
+    ("blind: prose quoted", plant, 'I could not log in until I used the password "@@" from the wiki.'),
+    ("blind: prose german", joined(plant, "-12"), "Das Passwort für den Testserver lautet @@, bitte nicht weitergeben."),
+    ("blind: expect", plant, 'expect "Password:" { send "@@\\r" }'),
+    ("blind: wifi", two_plants, 'nmcli dev wifi connect Guest password "@@"'),
+    ("blind: seed phrase", lambda by: " ".join(by.choices(WORDS, k=12)), "Seed phrase (write it down): @@"),
+    ("blind: passphrase", phrase, 'BORG_PASSPHRASE="@@" borg create ::{now} /srv'),
+    ("blind: env phrase", phrase, 'SMTP_PASSWORD="@@"\nSMTP_PORT=587'),
+    ("blind: command prefix", plant, "MYSQL_PWD=@@ mysql -u app -e 'show processlist'"),
+    ("blind: helm set", plant, "helm upgrade --install pg x/postgresql --set auth.postgresPassword=@@"),
+    ("blind: terraform var", plant, "terraform apply -var 'db_password=@@' -auto-approve"),
+    ("blind: header", two_plants, "curl -H 'X-Gitlab-Token: @@' https://x"),
+    ("blind: net use", word_number, "net use Z: \\\\\\\\filer\\\\share /user:ACME\\\\build @@"),
+    ("blind: pgpass", plant, 'echo "localhost:5432:*:postgres:@@" > ~/.pgpass'),
+    ("blind: printed", of(ALNUM, 16), "$ kubectl get secret x -o jsonpath=\"{.data.password}\" | base64 -d\n@@"),
+    ("blind: yaml flow", two_plants, "db: {host: db1, user: svc, password: @@, port: 5432}"),
+    ("blind: dotted key", plant, "registry.acme.password = '@@'"),
+    ("blind: colon ini", plant, "[ldap]\nbind_dn: cn=svc,dc=acme\nbind_pw: @@"),
+    ("blind: bind credentials", plant, '  "ldap": {\n    "bindCredentials": "@@",\n    "url": "ldaps://dc1"\n  }'),
+    ("blind: k8s env", plant, "        - name: ADMIN_PASSWORD\n          value: @@\n        - name: LOG_LEVEL"),
+    ("blind: ecs env", phrase, '{"name": "SESSION_SECRET", "value": "@@"}'),
+    ("blind: diff yaml", plant, "   user: app\n-  password: @@\n+  password: new_harbor\n   host: db"),
+    ("blind: diff ini", plant, " [database]\n-pass = @@\n+pass = other_word\n port = 3306"),
+    ("blind: grep", plant, "deploy/values.yaml:17:  adminPassword: @@\ndeploy/values.yaml:18:  replicas: 2"),
+    ("blind: grep literal", plant, 'src/settings.py:88:EMAIL_HOST_PASSWORD = "@@"'),
+    ("blind: log braces", plant, "2025-06-01T07:00:00Z INFO config: {db_user=app, db_password=@@, pool=10}"),
+    ("blind: log pairs", plant, "Mar 11 10:02:01 web1 app[811]: connecting with user=app password=@@ host=db"),
+    ("blind: markdown table", plant, "| env | user | password |\n|---|---|---|\n| stg | root | @@ |"),
+    ("blind: markdown list", plant, "- **Host**: db1\n- **User**: root\n- **Password**: @@"),
+    ("blind: csv", plant, "user,password,role\nalice,@@,admin\nbob,other,dev"),
+    ("blind: psql table", plant, " user | password \n------+----------\n ada  | @@\n(1 row)"),
+    ("blind: html comment", plant, "<!-- login: demo / pw: @@ -->"),
+    ("blind: tee", plant, 'echo "db_pass: @@" | tee -a group_vars/all.yml'),
+    ("blind: printf pipe", two_plants, "printf '%s' '@@' | gh secret set DB_PASSWORD --body -"),
+    ("blind: here string", plant, "cryptsetup open /dev/sdb1 data --key-file=- <<< '@@'"),
+    ("blind: words of a command", plant, "args=['mysql', '-u', 'root', '-p@@', '-e', 'show tables']"),
+    ("blind: quoted option", phrase, "+ mysql -uroot '-p@@' -e 'select 1'"),
+    ("blind: pairs in a list", plant, '["vault", "login", "-method=userpass", "username=ada", "password=@@"]'),
+    ("blind: json lines", plant, '{"stdout":"HOST=db\\nDB_PASS=@@\\nPORT=5432\\n","exit_code":0}'),
+    ("blind: json slashes", plant, '{"dsn":"mysql:\\/\\/root:@@@db\\/app"}'),
+    ("blind: json letters", plant, '{"user":"svc","passw\\u006frd":"@@"}'),
+    ("blind: colours", of(ALNUM, 36), "Using token \x1b[1m\x1b[33mghp_\x1b[0m\x1b[33m@@\x1b[0m from keyring"),
+    ("blind: box", of(WORD, 38, "sk-ant-api03-"), "│ ANTHROPIC_API_KEY=@@ │\n│ aB3dE5fG7hJ9kL1mN3pQ5rS7 │"),
+    ("blind: strings side by side", of(ALNUM, 24), 'API_TOKEN = (\n    "@@"\n    "LAxdyaJZgwnSnG11owA6XPgs"\n)'),
+    ("blind: shell quotes", two_plants, "DB_PASSWORD='it'\"'\"'s-@@' ./run.sh"),
+    ("blind: toml lines", plant, 'password = """\nsweet\\\n  @@"""'),
+    ("blind: mandrill", of(WORD, 22, "md-"), "m = mandrill.Mandrill('@@')"),
+    ("blind: mailgun", joined(of(HEX, 32), "-", of(HEX, 8), "-", of(HEX, 8)), "mg = Mailgun::Client.new '@@'"),
+)  # fmt: skip

@@ -33,12 +33,16 @@ from recollect.redact import (
     commands,
     contexts,
     engine,
+    forms,
     has_secret,
     listing,
     names,
     plausible,
+    readings,
     redact,
     redact_object,
+    statements,
+    tables,
     wrapped,
 )
 from recollect.redact.issuers import FILE, LETTERS, issuers
@@ -403,8 +407,11 @@ def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyP
 
 def patterns() -> list[re.Pattern[str]]:
     """Every pattern that may turn out not to match, after having read."""
-    heads = [rule.head for rule in (*RULES, *contexts.RULES)]
-    rooms = (assignments, commands, contexts, listing, names, wrapped)
+    heads = [rule.head for rule in (*RULES, *contexts.RULES, *statements.RULES)]
+    rooms = (
+        *(assignments, commands, contexts, forms, listing),
+        *(names, readings, statements, tables, wrapped),
+    )
     here = [each for room in rooms for each in vars(room).values() if isinstance(each, re.Pattern)]
     values = [value for pairs in commands.OPTIONS.values() for pair in pairs for value in pair]
     bounded = [each for each in (*here, *values) if each not in FOLLOWING]
@@ -439,6 +446,13 @@ SLOW = (
     "| password |\n|---|\n| Hx7kd82L |\n", "$2b$12$", "\tTRUE\t1\ta\t",
     "MIIEvAIBADANBgkqhkiG9w0BAQEFAASC\n", "_pat=",
     "https://a/?code=", "password: |\n  ", "set -x token ", "sk_ pat re_ 2", "authorization: digest a=",
+    "\x1b[1mpass\x1b[0m", 'passw\\"', "pass\\u0041", "identified by '", "user a identified by ",
+    "seed phrase a ",
+    "totp ABCD EFGH ", "recovery codes: a1b2-c3d4 auth ", "get secret a | base64 -d\n", "AgMBAAECgg\n",
+    "insert into a (password) values ('", "| password |\n+---+\n", "USER  PASSWORD\nada  x\n",
+    "password: a\n",
+    " '-p", "cryptsetup key <<< '", "printf 'secret' | ", "credentials: admin / ", "login a password b\n",
+    "API_TOKEN = 'abcd' 'efgh' ", "│ a7B9c1D3e5F7g9H1i3J5 │\n",
     "AKIAABCDEFGHIJKLMNOP", "1234567890:AA", "password='password=\"", f"{TOKEN} ", f"password={TOKEN}",
 )  # fmt: skip
 
@@ -470,7 +484,7 @@ def _calls(text: str) -> int:
 
 def test_every_kind_is_named_in_its_page() -> None:
     page = (ROOT / "docs" / "redact.md").read_text("utf-8")
-    kinds = {rule.kind for rule in (*RULES, *contexts.RULES, *SEARCHED)}
+    kinds = {rule.kind for rule in (*RULES, *contexts.RULES, *statements.RULES, *SEARCHED)}
     kinds |= (
         {kind for _, kind in names.KINDS}
         | {row[0] for row in KINDS}

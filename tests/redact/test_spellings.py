@@ -27,7 +27,7 @@ SPELLINGS = list(spellings())
 
 # What is not found, and why it is worth a note: there is neither a form nor a name nor a telling place.
 MISSED = {
-    "bundler", "honeycomb", "jwk", "mnemonic", "net use", "net user", "openvpn static",
+    "bundler", "honeycomb", "jwk", "net user", "openvpn static",
     "later: rabbitmqctl", "later: redis acl", "pgpass star", "poetry", "poetry basic", "redis auth",
     "sentence slash", "sqlplus", "wpa supplicant",
 }  # fmt: skip

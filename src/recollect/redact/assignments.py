@@ -1,8 +1,8 @@
 """Secrets that are known by their name: `DB_PASSWORD=...`, `"apiKey": "..."`, `--token ...`, `<secret>...`.
 
 What stands between a name and its value, and around both, says how certain it is that a value is given
-(`_form`); `names` says what is believed then. A value that is turned down hides nothing: the other rules read the
-same text for themselves. A quoted value ends where its string ends, however deep in JSON.
+(`forms`); `names` says what is believed then. A value that is turned down hides nothing: the other rules read
+the same text for themselves. A quoted value ends where its string ends, however deep in JSON.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from recollect.redact.listing import LINE_START, is_beside, is_listed
+from recollect.redact.forms import GIVEN, bare_form, is_idle, quoted_form
 from recollect.redact.names import SHORT, STEM_CHARS, WORD, is_believed, kind_of, split
 from recollect.redact.nonvalues import is_reference
 from recollect.redact.plausible import VALUE_CHARS
@@ -44,119 +44,6 @@ def field_kind(name: str, value: str) -> str:
     return kind_of(stem, word) if word and is_believed(stem, word, value[:VALUE_CHARS], "key") else ""
 
 
-# -- what stands between a name and its value -----------------------------------------------------------
-
-LINE_CHARS = 200  # how much of its line is looked at before a name
-
-_GIVEN = re.compile(
-    r"""(?P<quoted>\\{0,15}["'`]|&quot;|%22)? [\])}]? \*{0,2}
-    (?P<aside>[ ]\[\w{1,12}\](?=:)|[ ]\([^()\n]{1,24}\)(?=:)|[ ](?:for|für|pour|para|of)[ ][^\n:="']{1,60}(?=:[ ]|[ ](?:is|lautet|ist)[ ])
-      |[ ]for[ ]['"][^'"\n]{1,80}['"](?=:))?
-    (?: [ \t]{0,20} (?: :[ \t]{0,2}&?(?:'\w{1,20}[ ])?[A-Za-z_][\w\[\]|.?]{0,30}+[ \t]{0,2}=(?!=)
-                      | ={1,3}>? | :(?![?+])[-=]? | -> | %3[AaDd] | \\u003[ad]
-                      | (?P<else>\|\||\?\?|or[ ]) ) \*{0,2} [ \t]{0,20}
-        (?: [&!][\w!]{1,20}[ \t]{1,4} | \\\r?\n[ \t]{0,20}
-          | (?P<block>[|>][+-]?[0-9]?[ \t]{0,4}(?:\r?\n|\\n)[ \t]{1,20})
-          | \s{1,20}string\([0-9]{1,4}\)[ ] | (?:PASSWORD)?\(?\s{0,40}+(?=[frbuN@]?["']) )?
-      | \.(?:send_?keys|fill|type|set_?value)\([ \t]{0,4}
-      | (?:[ ][\w-]{1,20}="[^"\n]{0,60}"){1,4}[ ]value=
-      | (?P<beside>,?(?:\s|\\{1,8}n){0,40}+\\{0,15}["']?value\\{0,15}["']?[ \t]{0,4}[:=][ \t]{0,4})
-      | [ ]\{\s{1,20}(?:(?:type|description|sensitive)[^\n]{0,80}\n\s{0,20}){0,3}default[ ]{1,20}=[ ]
-      | </key>\s{0,40}<string> | (?P<set>[ ]FOR[ ]\S{1,60}[ ]=[ ](?:PASSWORD\()?)
-      | >(?:<!\[CDATA\[)?(?=[^\s<@]) | (?P<comma>,[ \t]{0,4}) | (?P<call>\([ \t]{0,4})
-      | (?P<told>[ \t]{1,3}(?:is|was|lautet|ist|est|es|to)[ \t]?:?[ \t]{1,3}(?:now[ ]|set[ ]to[ ]|still[ ])?)
-      | (?P<blank>[ \t]{1,4}(?P<value>(?<=token[ ])(?=[A-Za-z0-9_!.-]{24}))?) )
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_OPEN = re.compile(
-    r"[bBrRuUfN@]{0,2}(?:(?P<slashes>\\{0,15})(?P<quote>\"\"\"|'''|[\"'`])|(?P<entity>&quot;|%22))"
-)
-# What puts a name and its value side by side, with nothing but a blank between.
-_VERB = re.compile(
-    r"(?P<set>\b(?:set(?:env|x)?|ENV|ARG|config(?:ure)?[ ]set|git[ ]config)"
-    r"(?:[ ]-{1,2}\w{1,12}){0,2}[ ]{1,4}"
-    r"|\#define[ ]{1,8}|\b(?:WITH|ENCRYPTED|LOGIN|SUPERUSER|CREATEDB|wifi[ ][^\n]{1,80})[ ]|(?<![\w:.][ ])(?-i:enable)[ ]"
-    r"|\b(?:role|user|username)[ ](?!and|or|with|has)[^\s,;]{1,64}[ ]|\blogin\s{1,4}\S{1,64}\s{1,8})"
-    r"(?:[\"']?(?:[\w./@-]{0,80}[:/])?)$"
-    r"|(?:(?:USING|(?:connect|login)[ ][^\s,;]{1,64}|-u[ ]?root)[ ]|\bexport[ ])"
-    r"[\"']?(?:[\w./@-]{0,80}[:/])?$",
-    re.IGNORECASE,
-)
-_PAIR_BEFORE = re.compile(r"[\w.\-\] ]{1,40}=[^=\s,(){}]{0,80}[ ;&]{1,2}$|[?&;]$")
-# Pairs in braces, a string that is one pair, an option that takes one.
-_PAIR_OPEN = re.compile(
-    r"(?:[{\[][^{}()\[\]\n]{0,120}[\w.-]=[^=,(){}\n]{0,60},[ ]?|[{][ ]?"
-    r"|(?:^|[\s\[,(=])[\"'](?:[\w.-]{1,40}[.])?|(?:^|\s)-{1,2}[\w-]{1,30}[ =])$"
-)
-_ECHO = re.compile(r"(?:echo|printf)[ ](?:-\w[ ])?[\"']$")
-_FLOW = re.compile(r"\s{0,40}(?:- )?[\w.-]{1,40}: \{(?:[\w.-]{1,40}: [^,{}()\"'\n]{1,60}, ){1,10}$")
-_LINE_END = re.compile(r"[\"'`]?(?:[ \t]{0,20}(?:[│┃║|][ ]{0,4})?(?:\r?\n|\Z|\\n)|[ \t]{1,20}(?:#|-->|\*/))")
-_PAIR_END = re.compile(r"[;&\"'`]|[ \t]|\r?\n|\\n|\Z")
-_BRACE_END = re.compile(r"[,}\]]")
-_HEADER = re.compile(r"(?:^|[\s\"'`])(?:-H[ ]{0,2}[\"']?|--header[ =][\"']?)$")
-
-
-def _form(text: str, start: int, span: tuple[int, int], given: re.Match[str], name: str) -> str:
-    """How a bare value is given; `names` says what each form is worth."""
-    end, sign = span[1], given[0]
-    if name.startswith("-"):
-        return "option" if sign.strip() else "string"
-    if sign.startswith(">"):  # an element of XML
-        return "string"
-    if given["blank"]:
-        verb = _VERB.search(text, max(0, start - LINE_CHARS), start)
-        return "set" if verb and verb["set"] and _LINE_END.match(text, end) else "prose"
-    if given["beside"]:
-        return "env" if name.isupper() else "prose"
-    if sign == "->":
-        return "code"
-    if "=" not in sign and ":" not in sign:
-        return "prose"
-    line = text[max(0, start - LINE_CHARS, text.rfind("\n", 0, start) + 1) : start]
-    if form := _pair_form(text, line, end, sign):
-        return form
-    if sign in ("=", ": ", ":", "=\\\n") and name.isupper():
-        return "env"
-    if ":" in sign and _HEADER.search(line) and "-" in name:
-        return "header"
-    if given["aside"] and ":" in sign and _LINE_END.match(text, end):  # a prompt
-        return "listed"
-    if LINE_START.fullmatch(line) and _LINE_END.match(text, end):
-        if is_listed(text, start, end, sign):
-            return "listed"
-        plain = end - span[0] >= 10 and text[span[0] : end].islower()
-        if "=" in sign or plain or is_beside(text, start, end):
-            return "config"
-    return "code" if "=" in sign else "prose"
-
-
-def _pair_form(text: str, line: str, end: int, sign: str) -> str:
-    """The form of a value that is one of several pairs, or all of a string."""
-    if "=" in sign and _PAIR_BEFORE.search(line) and _PAIR_END.match(text, end):
-        return "pair"
-    if sign == "=" and (opened := _PAIR_OPEN.search(line)):
-        first = opened[0].lstrip(" \t,([=")[:1]
-        after = text[end : end + 1]
-        if first in "\"'" and after == first:
-            return "pair"
-        if first in "{[" and _BRACE_END.match(text, end):
-            return "pair"
-        if first == "-" and _PAIR_END.match(text, end):
-            return "pair"
-    if sign == ": " and _ECHO.search(line) and text[end : end + 1] == line[-1]:
-        return "pair"
-    if sign == ": " and _FLOW.match(line) and _BRACE_END.match(text, end):
-        return "pair"
-    return "listed" if ":" in sign and _LOGIN_BEFORE.search(line) else ""
-
-
-_LOGIN_BEFORE = re.compile(
-    r"\b(?:user(?:name)?|login|account|e-?mail)\*{0,2}[:=] ?`?[\w.@-]{1,40}`?[ ,;/|-]{1,4}(?:and )?\*{0,2}$",
-    re.IGNORECASE,
-)
-
-
 # -- values ---------------------------------------------------------------------------------
 
 _BARE = re.compile(
@@ -171,13 +58,16 @@ _BLOCK_TAIL = re.compile(
 # A word of a shell goes on behind its closing quote: 'it'"'"'s'.
 _SHELL_TAIL = re.compile(r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.!@%^+=:/-]{1,200}){1,8}")
 _CONTINUED = re.compile(r"\\\n\s{0,40}")
+_OPEN = re.compile(
+    r"[bBrRuUfN@]{0,2}(?:(?P<slashes>\\{0,15})(?P<quote>\"\"\"|'''|[\"'`])|(?P<entity>&quot;|%22))"
+)
 _QUOTED_CHARS = 4096
 _INNER_QUOTES = 16
 
 
 def _value_span(text: str, at: int) -> Span | None:
     word = WORD.match(text, at)
-    given = _GIVEN.match(text, word.end()) if word else None
+    given = GIVEN.match(text, word.end()) if word else None
     if word is None or given is None:
         return None
     before = text[max(0, at - STEM_CHARS) : at]
@@ -196,18 +86,19 @@ def _value_span(text: str, at: int) -> Span | None:
     if given["blank"] and not stem and word[0] in _IN_SENTENCES and not opening and given["value"] is None:
         return None
     start = word.start() - (len(stem) if before.endswith(stem) else 0)
-    if _is_idle(text, start, given, stem, opening is not None):
+    if is_idle(text, start, given, stem, opening is not None):
         return None
     span = _quoted_span(text, opening) if opening else _bare_span(text, given.end(), stem + word[0], given[0])
     if span is None:
         return None
     if opening:
-        form = _quoted_form(text, start, span, given, stem + word[0])
+        form = quoted_form(text, start, span, given, stem + word[0])
     else:
-        form = _form(text, start, span, given, stem + word[0])
+        form = bare_form(text, start, span, given, stem + word[0])
     end, value = span[1], text[span[0] : span[1]]
     if opening:
-        end, value = _joined(text, end, value, form == "env" and "=" in given[0])
+        in_shell = form == "env" and "=" in given[0] and not opening["slashes"]
+        end, value = _joined(text, end, value, in_shell)
         if len(opening["quote"] or "") == 3:
             value = _CONTINUED.sub("", value).strip()
         elif "\n" in value:
@@ -247,45 +138,6 @@ _JOINT = re.compile(
 )
 
 
-def _quoted_form(text: str, start: int, span: tuple[int, int], given: re.Match[str], name: str) -> str:
-    """How a string is given."""
-    sign = given[0].strip("\"'`\\ ])}*")[:1]
-    if given["comma"] and name.startswith("-"):  # in a list of a command's words
-        return "option"
-    if given["beside"]:
-        return "env" if name.isupper() else "key"
-    if given["set"]:
-        return "set"
-    if given["told"]:
-        return "told"
-    if given["blank"]:
-        verb = _VERB.search(text, max(0, start - LINE_CHARS), start)
-        if verb and verb["set"]:
-            return "set"
-        return "told" if _TOLD_BEFORE.search(text, max(0, start - 40), start) else "quoted"
-    if given["call"] and _SETTER.search(name):
-        return "set"
-    if given["else"]:
-        return "string"
-    if given["comma"] and name.isupper() and _ARGUMENT.search(text, max(0, start - 20), start):
-        return "quoted" if text[span[0] : span[1]].isupper() else "set"
-    if given["quoted"] and sign == ":":
-        return "key"
-    if sign not in ("=", ":"):
-        return "quoted"
-    if name.isupper() and given[0] == "=":
-        return "env"
-    return "listed" if is_beside(text, start, span[1] + 1) else "string"
-
-
-_SETTER = re.compile(
-    r"(?:^|[._])(?:set|with|and)_?pass(?:word|wd|phrase)?$|\.pass(?:word|wd)$|Set\w{0,12}Password$",
-    re.IGNORECASE,
-)
-_ARGUMENT = re.compile(r"\([ ]?[\"']$")
-_TOLD_BEFORE = re.compile(r"\b(?:the|with|and|a|using|by|default|initial|root|admin)[ ]$", re.IGNORECASE)
-
-
 def _is_removed(text: str, start: int, given: re.Match[str]) -> bool:
     """Whether the first sign of a name is that of a line that a diff takes out."""
     return text[start - 1 : start] in ("", "\n") and text[start + 1 : start + 2] != "-" and not given["blank"]
@@ -302,28 +154,6 @@ _APART = re.compile(
     re.IGNORECASE,
 )
 _NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-
-
-def _is_idle(text: str, start: int, given: re.Match[str], stem: str, quoted: bool) -> bool:
-    """Whether what stands between gives nothing: a comma or a bracket before code, a blank in a sentence."""
-    if given["told"] and given["told"].strip().startswith("to"):
-        return not _CHANGED.search(text, max(0, start - 60), start)
-    if given[0].startswith("):"):  # the head of a function, and what it says of itself
-        return True
-    if given["comma"]:
-        return not quoted or given["quoted"] in (None, "`")
-    if given["blank"]:
-        if quoted and _TOLD_BEFORE.search(text, max(0, start - 40), start):
-            return False
-        keyword = quoted and text[start - 1 : start] == ":"  # :password "..."
-        known = stem.startswith("-") or keyword or stem.lower() == "require"
-        return not (
-            known or given["value"] is not None or _VERB.search(text, max(0, start - LINE_CHARS), start)
-        )
-    return bool((given["call"] or given["else"]) and not quoted)
-
-
-_CHANGED = re.compile(r"\b(?:set|chang(?:e|ed|ing)|reset|updated?|rotated?)\b[^\n.]{0,40}$", re.IGNORECASE)
 
 
 def _bare_span(text: str, at: int, name: str, sign: str) -> tuple[int, int] | None:

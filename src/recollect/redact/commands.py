@@ -43,13 +43,23 @@ def _option_spans(text: str, option: re.Pattern[str]) -> Iterator[Span]:
         name, at = match["name"], match.end()
         line = text[max(0, match.start() - LINE_CHARS) : match.start()]
         line = line[_line_start(line) :]
+        quote = match["quote"]
+        if quote:
+            line = _NEXT_WORD.sub(" ", line)
         for command, value in OPTIONS[name]:
             if command.search(line) and (found := value.match(text, at)) and _is_taken(name, found["secret"]):
-                yield (*found.span("secret"), "password")
+                start, end = found.span("secret")
+                yield start, _word_end(text, end, quote) if start == at else end, "password"
                 break
         if name == "AsPlainText" and (found := _SECURE.search(line)) and _is_real(found["secret"]):
             start = match.start() - len(line) + found.start("secret")
             yield start, start + len(found["secret"]), "password"
+
+
+def _word_end(text: str, end: int, quote: str) -> int:
+    """Where a word in quotes ends that an option and its value are: '-pcorrect horse'."""
+    closing = text.find(quote, end, end + LINE_CHARS) if quote else end
+    return closing if closing >= 0 and "\n" not in text[end:closing] else end
 
 
 LINE_CHARS = 300
@@ -69,9 +79,10 @@ def _value(before: str, body: str = rf"{_BODY}{{4,200}}") -> re.Pattern[str]:
 _NEXT = r"(?:[ =]{1,4}|[\"'],[ ]?(?=[\"']))"  # also in a list of strings
 _PLAIN = _value(_NEXT)
 _GLUED = _value("", r"[^\s\"'`\\<>|=-][^\s\"'`\\<>|]{3,200}")
-_EITHER = _value(r"[ =]{0,4}", r"[^\s\"'`\\<>|=-][^\s\"'`\\<>|]{3,200}")
+_EITHER = _value(r"(?:[\"'],[ ]?(?=[\"'])|[ =]{0,4})", r"[^\s\"'`\\<>|=-][^\s\"'`\\<>|]{3,200}")
 _LOGIN = _value(r"[ =]{0,4}['\"]?[^\s:\"'@/$%]{1,64}(?:@[\w.-]{1,64})?(?:/token)?:")
 _LOGIN_ALONE = _value(r"[ ]{1,4}['\"]?(?=[A-Za-z0-9]{16,80}:)", r"[A-Za-z0-9]{16,80}")
+_COMMA = _value(r"[ =]{1,4}['\"]?[^\s,\"'$%]{1,64},")
 _PERCENT = _value(r"[ =]{0,4}['\"]?[\w.@\\-]{1,64}%")
 _TOKEN = _value(r"[ =]{1,4}", r"[A-Za-z0-9_.-]{20,200}")
 _HERE = _value(r"[ ][^\n|]{0,60}<<<[ ]?")
@@ -82,7 +93,7 @@ _COOKIE = _value(r"[ =]{1,4}['\"]?[\w.-]{1,60}=", r"[^\s\"'`\\<>|;]{12,200}")
 
 
 def _command(names: str) -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[\s/\"'`(|;&])(?:{names})(?:\.exe)?(?=[\"']?,?\s|$)")
+    return re.compile(rf"(?:^|[\s/\"'`(|;&])(?:{names})(?:\.exe)?(?=[\"']?,?(?:\s|$))")
 
 
 _ANY = re.compile("")
@@ -117,7 +128,7 @@ OPTIONS: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]] = {
     "t": ((re.compile(r"codecov"), _TOKEN), (_command("doctl|glab|netlify|surge|vercel"), _TOKEN)),
     "S": ((_command("sudo"), _HERE),),
     "w": ((_command(r"ldap[a-z]{3,10}|security|iscsiadm"), _PLAIN),),
-    "u": ((_command("curl"), _LOGIN), (_command("curl"), _LOGIN_ALONE)),
+    "u": ((_command("lftp"), _COMMA), (_command("curl"), _LOGIN), (_command("curl"), _LOGIN_ALONE)),
     "U": ((_command("curl"), _LOGIN), (_command("smbclient|rpcclient|net|nxc|crackmapexec"), _PERCENT)),
     "b": (
         (_command("curl"), _COOKIE),
@@ -144,11 +155,14 @@ OPTIONS: dict[str, tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]] = {
 }
 _NAMES = "|".join(re.escape(name) for name in sorted(OPTIONS, key=len, reverse=True) if len(name) > 1)
 _OPTION, *_QUOTED = (
-    re.compile(rf"{mark}(?P<name>(?:{_NAMES})(?![\w-])|[pPaUubwkNtS](?=[ ='\"A-Za-z0-9]))")
-    for mark in (" -", " '-", ' "-')
+    re.compile(
+        rf"{before}(?P<quote>{quote})-(?P<name>(?:{_NAMES})(?![\w-])|[pPaUubwkNtS](?=[ ='\"A-Za-z0-9]))"
+    )
+    for before, quote in ((" ", ""), (" ", "'"), (" ", '"'), (",", '"'))
 )
-# An option in quotes, as in a list of a command's words: such a list is looked for in no file of a program.
-_QUOTED_OPTIONS = tuple(zip((" '-", ' "-'), _QUOTED, strict=True))
+# An option in quotes, as in a list of a command's words: what is long is a program's file, and no such list.
+_QUOTED_OPTIONS = tuple(zip((" '-", ' "-', ',"-'), _QUOTED, strict=True))
+_NEXT_WORD = re.compile(r"[\"'],[ ]?[\"']")
 _LIST_CHARS = 5_000
 _CUT = re.compile(r"(?<!\\)\n|\|(?!\|)|&&|;")
 
@@ -163,7 +177,7 @@ def _line_start(line: str) -> int:
 
 def _is_taken(name: str, value: str) -> bool:
     """What else an option takes at times (the host of a service, as a repository's secret) is no password."""
-    return _is_real(value) and (name not in _WEAK or is_password(value))
+    return _is_real(value) and (name not in _WEAK or is_password(value) or is_given(value))
 
 
 _WEAK = frozenset({"b", "t", "-body", "-value", "-secret-string"})
@@ -178,7 +192,8 @@ def _is_real(value: str) -> bool:
 _PIPED = (
     r"[\"']?(?:[\w.@-]{1,40}:(?=[^\n]{4,100}(?:chpasswd|base64)))?"
     r"(?P<secret>[^\s\"'|$<>`]{4,300})[\"']?[ ]{0,4}\|[ ]{0,4}"
-    r"(?:(?P<base64>base64\b)(?P<back>[ ](?:-d|-D|--decode))?|sudo[ ](?:-\w[ ]){0,3}-\w{0,3}S|(?:sudo[ ])?chpasswd|(?:sudo[ ])?passwd[ ]--stdin"
+    r"(?:(?P<base64>base64\b)(?P<back>[ ](?:-d|-D|--decode))?"
+    r"|sudo[ ](?:-\w[ ]){0,3}-\w{0,3}S|(?:sudo[ ])?chpasswd|(?:sudo[ ])?passwd[ ]--stdin"
     r"|[^\n|]{0,120}(?:--password-stdin|--with-token)"
     r"|(?:sudo[ ])?(?:cryptsetup|kinit|smbpasswd|vncpasswd)\b|(?:docker|podman)[ ]secret[ ]create\b"
     r"|(?:vercel|netlify|wrangler|gh|fly|secret-tool|pass|kubectl|vault|supabase|npx[ ]\w{1,30})[ ]"
@@ -201,8 +216,8 @@ def _is_piped(match: re.Match[str]) -> bool:
 
 
 _READERS = re.compile(
-    r"(?:cryptsetup|passwd|kinit|--password-stdin|--with-token|--passphrase-fd|--key-file|secret[ ](?:set|create|put|add))"
-    r"[^\n|]{0,120}$"
+    r"(?:cryptsetup|passwd|kinit|--password-stdin|--with-token|--passphrase-fd|--key-file"
+    r"|secret[ ](?:set|create|put|add))[^\n|]{0,120}$"
 )
 _HERE_STRING = re.compile(r"<<<[ ]?[\"']?(?:[\w.-]{1,40}:)?(?P<secret>[^\s\"'/]{5,128})(?=[\s\"']|\Z)")
 _SHARE = re.compile(r"net use [^\n]{1,120}?/user:\S{1,64} (?P<secret>[^\s\"'/]{5,128})(?=\s|\Z)")

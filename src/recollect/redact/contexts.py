@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from recollect.redact.issuers import BETWEEN, KEY_TAIL
 from recollect.redact.nonvalues import is_given
 from recollect.redact.plausible import VALUE_CHARS, decoded, is_filler, is_password, is_random
+from recollect.redact.tables import table_spans
 from recollect.redact.tokens import Span, span_at
 
 
@@ -30,8 +31,8 @@ def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator
         yield from _cut_key_spans(text, lowered)
     if "secret" in present and "kind" in lowered:
         yield from _cluster_spans(text, lowered)
-    if "pass" in present and "\n" in text:
-        yield from _table_spans(text, lowered)
+    if "pass" in present:
+        yield from table_spans(text, lowered)
     if "(" in text:
         for match in _CALL.finditer(text):
             if match["source"] is not None:
@@ -266,7 +267,8 @@ _CALL = re.compile(
     r"\((?:(?P<source>(?<=@tcp\())|(?<=Client\()[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
     r"|(?:(?:(?<=getConnection\()|(?<=\.login\()|(?<=ftp_login\()|(?<=auth_password\())"
     r"[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
-    r"|(?:(?<=mysqli\()|(?<=_connect\()|(?<=[ ]PDO\())"
+    r"|(?:(?<=jwt\.sign\()|(?<=jwt\.encode\())[^()\n]{1,100}?,[ ]?[\"']"
+    r"|(?:(?<=mysqli\()|(?<=_connect\()|(?<=>connect\()|(?<=[ ]PDO\())"
     r"[ ]?(?:[\"'][^\"'\n]{0,120}[\"'],[ ]?|\$?[\w.]{1,40},[ ]?){2}[\"']"
     r"|(?:(?<=from\()|(?<=btoa\()|(?<=b64encode\())b?[\"'][\w.@-]{1,40}:)"
     r"(?P<secret>[^\s\"'`\\]{4,128})[\"'])"
@@ -286,7 +288,7 @@ _HASH = re.compile(
 
 _KEY_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,16} ){0,3}$", re.IGNORECASE)
 _KEY_LINES = re.compile(
-    rf"[A-Za-z0-9+/=]{{24,}}+(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{24,}}+)*+"
+    rf"(?<!\\)[A-Za-z0-9+/=]{{24,}}+(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{24,}}+)*+"
     rf"(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{1,80}}+)?{BETWEEN}{{0,40}}+\Z"
 )
 
@@ -327,53 +329,6 @@ def _cluster_spans(text: str, lowered: str) -> Iterator[Span]:
             if len(datum["value"]) >= 4 and not is_filler(datum["value"]):
                 yield (*datum.span("value"), "secret")
             at = datum.end()
-
-
-# -- tables -----------------------------------------------------------------------------------------
-
-_HEADING = re.compile(r"pass(?:word|wd)?[*`\" ]{0,20}(?:(?P<by>[|,;\t])|\r?\n)")
-_RULER = re.compile(r"[ ]{0,8}\|[ :|-]{3,300}(?=\n)")
-_NAMES = re.compile(r"[\w \"-]{1,40}(?:[,;\t][\w \"-]{1,40}){1,20}")
-_LOGINS = re.compile(
-    r"(?:^|[|,;\t])[*`\" ]{0,8}(?:user(?:name)?|login|e-?mail|account|host|role)[*`\" ]{0,8}(?=[|,;\t]|$)",
-    re.IGNORECASE,
-)
-_ROWS_MAX = 50
-_ROW_CHARS = 1000
-
-
-def _table_spans(text: str, lowered: str) -> Iterator[Span]:
-    """The column of a table that is headed by `password`: in Markdown, or separated by commas."""
-    for heading in _HEADING.finditer(lowered):
-        start = text.rfind("\n", max(0, heading.start() - _ROW_CHARS), heading.start()) + 1
-        end = text.find("\n", start, start + _ROW_CHARS)
-        if end < 0:
-            continue
-        head = text[start:end].rstrip("\r")
-        if head.lstrip().startswith("|"):
-            by, ruler = "|", _RULER.match(text, end + 1)
-            end = ruler.end() if ruler else -1
-        else:
-            by = heading["by"] or next((each for each in ",;\t" if each in head), "")
-            end = end if by and _NAMES.fullmatch(head) else -1
-        if end >= 0:
-            column = head[: heading.start() - start].count(by)
-            yield from _column_spans(text, end + 1, by, column, bool(_LOGINS.search(head)))
-
-
-def _column_spans(text: str, at: int, by: str, column: int, of_logins: bool) -> Iterator[Span]:
-    for _ in range(_ROWS_MAX):
-        end = text.find("\n", at, at + _ROW_CHARS)
-        cells = text[at : end if end >= 0 else at + _ROW_CHARS].split(by)
-        if len(cells) <= max(column, 1) or (by == "|" and cells[0].strip()):
-            return
-        value = cells[column].strip(' `*"\r')
-        if is_password(value) or (of_logins and is_given(value)):
-            begin = at + len(by.join(cells[:column])) + len(by) * (column > 0) + cells[column].find(value)
-            yield begin, begin + len(value), "password"
-        if end < 0:
-            return
-        at = end + 1
 
 
 # -- cookies ------------------------------------------------------------------------------------

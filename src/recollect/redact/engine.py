@@ -196,9 +196,7 @@ def _spans(text: str) -> list[Span]:
         spans = list(token_spans(text, runs)) if runs else []
     else:
         runs = _runs(text) if len(text) >= RUN_CHARS else ""
-        spans = _plain_spans(text, runs)
-    if "\\" in text or "\x1b" in text:
-        spans += _layered_spans(text)
+        spans = _plain_spans(text, runs, with_layers="\\" in text or "\x1b" in text)
     if runs:
         if "\n" in text:
             spans += wrapped_spans(text, _inner_spans)
@@ -215,12 +213,14 @@ def _runs(text: str) -> str:
     return "\n" + "\n".join(dict.fromkeys(found)) if found else ""  # most are paths, again and again
 
 
-def _layered_spans(text: str) -> Iterator[Span]:
+def _layered_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator[Span]:
     """What shows in a text only as it reads, without colours and escapes."""
-    for first, last in layered_parts(text):
+    for first, last in layered_parts(text, lowered, present):
         reading = unlayered(text[first:last])
         if reading.edits:
-            for start, end, kind in _plain_spans(reading.text, _runs(reading.text)):
+            # A token is cut by a colour or an escaped letter; by an escaped quote it only ends.
+            cut = "\x1b" in text or text.find("\\u00", first, last) >= 0
+            for start, end, kind in _plain_spans(reading.text, _runs(reading.text) if cut else ""):
                 yield first + reading.start(start), first + reading.end(end), kind
 
 
@@ -229,7 +229,7 @@ def _inner_spans(text: str) -> list[Span]:
     return _plain_spans(text, "\n" + text)
 
 
-def _plain_spans(text: str, runs: str) -> list[Span]:
+def _plain_spans(text: str, runs: str, *, with_layers: bool = False) -> list[Span]:
     spans = list(token_spans(text, runs)) if runs else []
     lowered = text.lower()
     if len(lowered) != len(text):  # some letters become two
@@ -243,6 +243,8 @@ def _plain_spans(text: str, runs: str) -> list[Span]:
         spans += command_spans(text, present)
     if present or "_" in text:
         spans += assigned_spans(text, lowered, present)
+    if with_layers:
+        spans += _layered_spans(text, lowered, present)
     return spans
 
 

@@ -1,7 +1,7 @@
 """Whether a line is one of a list of settings: then what it gives is a value, and no type, name or label.
 
-Told by its neighbours, behind whatever a listing puts before each line: numbers, the signs of a diff, the file
-and line of a search, a time, the edge of a box.
+Told by its neighbours, behind whatever a listing puts before each line: numbers, the signs of a diff, the
+file and line of a search, a time, the edge of a box.
 """
 
 from __future__ import annotations
@@ -10,26 +10,35 @@ import re
 
 # What may stand before the first name of a line.
 LINE_START = re.compile(
-    r"(?:\s{0,40}[0-9]{1,6}[\t→:|-]|[\w./\\-]{1,160}[:-][0-9]{1,6}[:-]|[0-9]{4}-[0-9:TZ.,+ -]{6,34}[ ]|[\w-]{1,40}[ ]{1,8}\|[ ])?"
-    r"[\s>+#;*│┃║|$-]{0,40}(?:export |declare -\w{1,3} |set |SET |//[ ]?|<!--[ ]|/\*[ ]|REM[ ]|PS [^\n>]{0,80}>[ ]?|[A-Z]:[^\n>]{0,80}>)?"
-    r"(?:set )?[\[\"'`]?\*{0,2}"
+    r"(?:\s{0,40}[0-9]{1,6}[\t→:|-]|[\w./\\-]{1,160}[:-][0-9]{1,6}[:-]"
+    r"|[0-9]{4}-[0-9:TZ.,+ -]{6,34}[ ]|[\w-]{1,40}[ ]{1,8}\|[ ])?"
+    r"[\s>+#;*│┃║|$-]{0,40}"
+    r"(?:(?:export|declare[ ]-\w{1,3}|set|SET|REM|<!--|/\*)[ ]|//[ ]?"
+    r"|PS[ ][^\n>]{0,80}>[ ]?|[A-Z]:[^\n>]{0,80}>)?"
+    r"(?:set[ ])?[\[\"'`]?\*{0,2}"
+    r"(?:(?i:enter|new|retype|confirm|current|old|repeat|your|my|the|root|admin|db|database|wifi|initial)"
+    r"[ ]){0,3}"
 )
 _NEIGHBOUR = re.compile(
-    r"[\"'`*]{0,3}(?P<name>[A-Za-z_][\w.\-/ ]{0,60}?)[\"'`*]{0,3}[ \t]{0,8}(?P<sign>[=:])[ \t]{0,8}[\"'*]{0,2}(?P<value>[^\n]{0,200}?)[\"'`]?[ \t]{0,8}[│┃║|]?[ \t]{0,4}\r?"
+    r"[\"'`*]{0,3}(?P<name>[A-Za-z_][\w.\-/ ]{0,60}?)[\"'`*]{0,3}[ \t]{0,8}(?P<sign>[=:])[ \t]{0,8}"
+    r"[\"'*]{0,2}(?P<value>[^\n]{0,200}?)[\"'`]?[ \t]{0,8}[│┃║|]?[ \t]{0,4}\r?"
 )
 _SECTION = re.compile(r"\[[\w.\- \"/]{1,60}\]\r?")
 _CODE = re.compile(
-    r"[(){}\[\];]|,$|\s=\s|^(?:str|string|int|integer|number|bool|boolean|float|any|bytes|Optional|String|Int)\b|\?$"
+    r"[(){}\[\];]|,$|\s=\s|\?$"
+    r"|^(?:str|string|int|integer|number|bool|boolean|float|any|bytes|Optional|String|Int)\b"
 )
 _STATEMENT = re.compile(
-    r"(?:class|def|if|elif|else|try|except|finally|for|while|with|return|case|default|switch|do|import|from|fn|func|let|const|var)\b"
+    r"(?:class|def|if|elif|else|try|except|finally|for|while|with|return|case|default|switch|do|import|from"
+    r"|fn|func|let|const|var)\b"
 )
 _PLAIN = re.compile(r"[A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){0,8}")
 _LINE_CHARS = 300
 
 _BESIDE = re.compile(
-    r"\n[ \t]{0,20}(?:[0-9]{1,6}[\t→:|])?[-+*> ]{0,6}\*{0,2}(?:user(?:name)?|login|host(?:name)?|port|database|db|e-?mail|server|url)\*{0,2}[\"']?[ ]?[:=] ?\*{0,2}[\"']?[\w.@:/-]{1,60}[\"']?[ \t]{0,20}\r?"
-    r"(?=\n|\Z)",
+    r"\n[ \t]{0,20}(?:[0-9]{1,6}[\t→:|])?[-+*> ]{0,6}\*{0,2}"
+    r"(?:user(?:name)?|login|host(?:name)?|port|database|db|e-?mail|server|url)\*{0,2}[\"']?[ ]?[:=] ?"
+    r"\*{0,2}[\"']?(?!(?:str|string|int|number|any)\b)[\w.@:/-]{1,60}[\"']?[ \t]{0,20}\r?(?=\n|\Z)",
     re.IGNORECASE,
 )
 
@@ -40,23 +49,25 @@ def is_beside(text: str, start: int, end: int) -> bool:
 
 
 def is_listed(text: str, start: int, end: int, sign: str) -> bool:
-    """Whether a line before or after is a setting that is written alike, and neither is code."""
+    """Whether a line before or after is a setting that is written alike, and neither is code.
+
+    A line that stands alone is one as well: there is nothing that it could be a part of.
+    """
     first = text.rfind("\n", max(0, start - _LINE_CHARS), start)
     last = text.find("\n", end, end + _LINE_CHARS)
-    before = (
-        _neighbour(text[text.rfind("\n", max(0, first - _LINE_CHARS), first) + 1 : first])
-        if first >= 0
-        else ""
-    )
+    before = text[text.rfind("\n", max(0, first - _LINE_CHARS), first) + 1 : first] if first >= 0 else ""
     after = ""
     if last >= 0:
         stop = text.find("\n", last + 1, last + _LINE_CHARS)
-        after = _neighbour(text[last + 1 : stop if stop >= 0 else last + _LINE_CHARS])
-    kinds = {_kind(line, sign) for line in (before, after)}
+        after = text[last + 1 : stop if stop >= 0 else last + _LINE_CHARS]
+        after = after.rstrip("\"'}]")  # the end of the string that holds the lines
+    if not before.strip() and not after.strip():
+        return ":" in sign
+    kinds = {_kind(_without_start(line), sign) for line in (before, after)}
     return "setting" in kinds and "code" not in kinds
 
 
-def _neighbour(line: str) -> str:
+def _without_start(line: str) -> str:
     start = LINE_START.match(line)
     return line[start.end() :] if start and not _SECTION.fullmatch(line.lstrip(" +-")) else line.lstrip(" +-")
 

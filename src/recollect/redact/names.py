@@ -1,4 +1,4 @@
-"""Names of secrets: which word makes `DB_PASSWORD` or `apiKey` one, of what kind, and how far its value is believed.
+"""Names of secrets: which word makes `DB_PASSWORD` one, of what kind, and how far its value is believed.
 
 A token must look random. A password may be anything but a non-value where it is certain that one is given
 (`SURE`), must look like a word that somebody chose where it is likely, and like no name where code gives it.
@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from recollect.redact.nonvalues import is_given, is_phrase, is_told
+from recollect.redact.nonvalues import is_given, is_nonvalue, is_phrase, is_told
 from recollect.redact.plausible import is_password, is_random, is_worded
 
 STEM_CHARS = 40  # how much of a name is read before the word that matters
 
 # The forms in which a value is certain: in an environment, as an option, in a list of settings, as one of
 # several pairs, as a string, in JSON, by a statement that sets a password.
-SURE = frozenset({"env", "option", "listed", "pair", "string", "key", "set"})
+SURE = frozenset({"env", "option", "listed", "pair", "string", "assigned", "element", "key", "set"})
 
 WORD = re.compile(
     r"(?:pass(?:w(?:or)?[dt]|phrase|code)?|pwd?|secret|token|key|credentials?|_pat|_auth|_salt|_psk)"
@@ -121,7 +121,7 @@ def _is_secret_given(stem: str, value: str, form: str) -> bool:
         return True
     if form not in SURE or not is_given(value):
         return False
-    return bool(_TELLING.search(stem)) or (not stem and form == "string" and is_phrase(value))
+    return bool(_TELLING.search(stem)) or (not stem and form in ("string", "assigned") and is_phrase(value))
 
 
 def _is_strong(value: str) -> bool:
@@ -156,14 +156,15 @@ def _is_password_name(stem: str, word: str, form: str) -> bool:
     """Whether `pass` or `pw` is the last word of a name (`smtpPass`) or all of it: no `bypass`."""
     if not _VERDICT.match(word):
         return True
-    if stem.lower() == "require":
+    if stem.lower().lstrip("-") in ("require", "root", "bind"):
         return True
     if form == "quoted":  # a call, or a list
         return False
     if stem.strip("-"):
         return stem[-1] in "_-." or (stem[-1].islower() and word[0] == "P") or stem in _GLUED
-    sure = ("config", "listed", "pair", "set")
-    return form in (*sure, *(("option", "string") if stem else ("key",))) or word.lower() == "pw"
+    if form in ("config", "listed", "pair", "set", "element", "assigned"):
+        return True
+    return form in (("option", "string") if stem else ("key",)) or word.lower() == "pw"
 
 
 _VERDICT = re.compile(r"pass(?!w|phrase|code)|pw(?!d)", re.IGNORECASE)
@@ -179,26 +180,31 @@ _MESSAGES = re.compile(
 
 def _is_password_given(stem: str, word: str, value: str, form: str) -> bool:
     alone = not stem.strip("-") and word in ("pass", "pwd")
-    if form in SURE and is_given(value) and (not alone or form in _ALONE[word]) and not word.startswith("_"):
-        if form == "set" or not _MESSAGES.search(stem):
-            return True
-    if alone and form == "set":  # set pass `x=1`
+    if is_nonvalue(value) or (alone and form == "set"):  # set pass `x=1`
         return False
-    if is_worded(value) and (not alone or form in ("config", "key")):
-        if form in ("env", "option", "config"):
-            return True
-        if form in ("key", "string") and (
-            any(map(str.isdigit, value)) or (len(value) >= 10 and value.islower())
-        ):
-            return True
-        if form == "code" and _NUMBERED.fullmatch(value):
-            return True
+    if _is_certain(stem, word, form, alone) and is_given(value):
+        return True
+    if is_worded(value) and (not alone or form in ("config", "key")) and _is_likely(value, form):
+        return True
     if not alone and (is_told(value) if form == "prose" else form == "told" and is_given(value)):
         return True
     return is_password(value) and (form != "code" or is_random(value) or not _IDENTIFIER.fullmatch(value))
 
 
+def _is_certain(stem: str, word: str, form: str, alone: bool) -> bool:
+    if form not in SURE or word.startswith("_") or (alone and form not in _ALONE[word]):
+        return False
+    return form == "set" or word == "pass" or not _MESSAGES.search(stem)
+
+
+def _is_likely(value: str, form: str) -> bool:
+    """Whether a worded value is believed in a form that gives no more than likely a password."""
+    if form in ("key", "string", "assigned"):
+        return any(map(str.isdigit, value)) or (len(value) >= 10 and value.islower())
+    return form in ("env", "option", "config") or (form == "code" and bool(_NUMBERED.fullmatch(value)))
+
+
 # Of `pass` and `pwd` alone: the first is a verb, the second a folder.
-_ALONE = {"pass": frozenset({"option", "listed", "pair"}), "pwd": frozenset({"pair"})}
+_ALONE = {"pass": frozenset({"option", "listed", "pair", "element", "assigned"}), "pwd": frozenset({"pair"})}
 _NUMBERED = re.compile(r"[A-Za-z]{4,}[0-9]{2,6}[A-Za-z]?")  # as hardly any name in a program is
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|->|::)[A-Za-z_][A-Za-z_0-9]*)*")

@@ -1,13 +1,15 @@
 """What stands in a secret's place and is none: types, nothing, labels, messages, references, names of things.
 
-The lists are data, and the only home of such words. A rule that is certain that a value stands here (a string
+The lists are data: `nonvalues.toml`. A rule that is certain that a value stands here (a string
 given to a password's name, a line of configuration, an option) asks `is_given`: anything but these.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import lru_cache
+from pathlib import Path
 
 from recollect.redact.plausible import is_filler, without_filler
 
@@ -29,8 +31,16 @@ def is_given(value: str) -> bool:
     return not _BLANK.search(value) or is_phrase(value)
 
 
+def is_nonvalue(value: str) -> bool:
+    """Whether a value is a word of the lists, or made of nothing else."""
+    if value.lower() in WORDS or value.lower() in NAMES:
+        return True
+    parts = _parts(value)
+    return not any(part.isdigit() for part in parts) and all(part in WORDS or part in NAMES for part in parts)
+
+
 def is_phrase(value: str) -> bool:
-    """Whether words with blanks between are a passphrase: few, and none that a message or a label is made of."""
+    """Whether words with blanks between are a passphrase: few, and none that a message is made of."""
     words = value.split()
     if not 2 <= len(words) <= 8 or not _PHRASE.fullmatch(value) or value[-1] in ".:":
         return False
@@ -75,23 +85,8 @@ _MEMBER = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+")
 
 # -- the lists --------------------------------------------------------------------------------------
 
-# A value that has one of these among its words is the name of something.
-NAMES = frozenset(
-    ["pass", "passe", "passwd", "password", "passwords", "passphrase", "passwort", "pwd", "pw", "secret", "secrets", "token", "tokens", "credential", "credentials", "creds", "cred", "kennwort", "contrasena", "contraseña", "senha", "wachtwoord", "username", "config", "configuration", "settings", "getenv", "environ", "env", "param", "params", "arg", "args", "argv", "kwargs", "validator", "validators", "hashed", "encrypted", "decrypted", "regex", "schema", "varchar", "nullable", "required", "optional", "undefined", "null", "nil", "redacted", "masked", "generated"]
-)
-
-# A value that has nothing but these is a type, a word for nothing, a label, a state, a name that all use.
-WORDS = frozenset(
-    ["string", "str", "text", "bytes", "byte", "bool", "boolean", "int", "integer", "number", "float", "char", "object", "any", "none", "true", "false", "void", "unknown", "type", "types", "option", "optional", "required", "nullable", "default", "value", "values", "empty", "blank", "missing", "unset", "none", "null", "nil", "undefined", "never", "always", "yes", "no", "on", "off", "enabled", "disabled", "enable", "disable", "active", "inactive", "set", "reset", "forgot", "forgotten", "change", "changed", "update", "updated", "confirm", "confirmed", "confirmation", "new", "old", "current", "invalid", "valid", "incorrect", "correct", "wrong", "right", "bad", "good", "weak", "strong", "short", "long", "minimum", "maximum", "length", "mismatch", "match", "matches", "expired", "failed", "failure", "failing", "error", "errors", "ok", "success", "denied", "accepted", "rejected", "example", "sample", "dummy", "fake", "mock", "test", "tests", "testing", "demo", "placeholder", "todo", "tbd", "fixme", "changeme", "change", "me", "here", "your", "my", "our", "the", "this", "that", "some", "a", "an", "one", "it", "of", "for", "to", "in", "and", "or", "not", "with", "user", "users", "name", "names", "username", "email", "mail", "login", "logout", "account", "accounts", "admin", "administrator", "root", "guest", "postgres", "postgresql", "mysql", "mariadb", "redis", "mongo", "mongodb", "rabbitmq", "sqlite", "oracle", "elastic", "grafana", "docker", "host", "hostname", "port", "url", "uri", "path", "file", "files", "folder", "key", "keys", "id", "ids", "data", "form", "label", "title", "message", "description", "info", "details", "help", "hint", "show", "hide", "toggle", "visible", "hidden", "plain", "plaintext", "clear", "cleartext", "raw", "encrypted", "hashed", "hash", "bcrypt", "scrypt", "argon", "argon2", "sha", "md", "base", "utf", "pbkdf", "sha256", "sha512", "md5", "base64", "auth", "authentication", "authorization", "oauth", "basic", "bearer", "digest", "kerberos", "ldap", "saml", "sso", "mfa", "otp", "totp", "pin", "code", "manual", "auto", "automatic", "interactive", "stdin", "stdout", "keyring", "keychain", "vault", "kms", "ssm", "file", "env", "prompt", "include", "omit", "same", "origin", "inherit", "read", "write", "readonly", "only", "internal", "external", "public", "private", "local", "remote", "global", "static", "final", "const", "let", "var", "def", "function", "func", "class", "self", "this", "super", "return", "await", "async", "new", "secure", "insecure", "protected", "unprotected", "sensitive", "security", "policy", "strength", "strict", "lax", "loading", "saving", "saved", "submit", "continue", "cancel", "next", "back", "skip", "done", "ready", "pending", "options", "flag", "flags", "argument", "arguments", "parameter", "parameters", "switch", "instead", "define", "field", "fields", "entry", "input", "see", "above", "below", "n", "a", "na", "tbc", "xxx", "xxxx", "abc", "foo", "bar", "baz", "qux", "quux", "lorem", "ipsum"]
-)
-
-# Words of messages and labels: what has one of them is no passphrase.
-MESSAGES = frozenset(
-    ["must", "is", "are", "was", "were", "be", "been", "being", "should", "shall", "will", "would", "can", "cannot", "could", "may", "might", "do", "does", "did", "doesn't", "don't", "didn't", "isn't", "can't", "won't", "not", "no", "required", "requires", "require", "invalid", "incorrect", "wrong", "please", "enter", "type", "your", "you", "you're", "its", "our", "their", "to", "too", "at", "least", "most", "than", "characters", "character", "chars", "letters", "digits", "long", "short", "match", "matches", "matched", "forgot", "reset", "change", "set", "show", "hide", "confirm", "repeat", "again", "again:", "minimum", "maximum", "contain", "contains", "containing", "include", "includes", "use", "using", "used", "via", "for", "from", "with", "without", "if", "when", "or", "new", "old", "password", "passwords", "passphrase", "secret", "token", "key", "username", "user", "email", "login", "account", "sign", "log", "field", "value", "optional", "empty", "blank", "missing", "failed", "error", "expired", "updated", "saved", "protected", "encrypted", "hashed", "here", "example", "placeholder", "click", "press", "only", "has", "have"]
-)
-
-# What a sentence says of a password.
-ADJECTIVES = frozenset(
-    ["only", "read", "write", "well", "self", "auto", "pre", "post", "non", "re", "un", "case", "sensitive", "insensitive", "plain", "text", "clear", "one", "time", "two", "factor", "long", "short", "term", "base64", "base", "sha", "md5", "utf", "hex", "up", "down", "out", "in", "off", "on", "by", "end", "to", "be", "is", "per", "user", "side", "client", "server", "key", "value", "high", "low", "free", "safe", "proof", "like", "based", "level", "wide", "ready", "only", "specific", "friendly"]
-)
+FILE = Path(__file__).with_name("nonvalues.toml")
+_LISTS = {name: frozenset(words.split()) for name, words in tomllib.loads(FILE.read_text("utf-8")).items()}
+NAMES, WORDS = _LISTS["names"], _LISTS["words"]
+MESSAGES, ADJECTIVES = _LISTS["messages"], _LISTS["adjectives"]
 _ADJECTIVE_ENDS = ("ed", "able", "ible", "less", "ing", "ful", "ive")

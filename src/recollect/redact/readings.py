@@ -65,19 +65,23 @@ _LAYER = re.compile(
 )
 
 
-def layered_parts(text: str) -> list[tuple[int, int]]:
-    """Where a second look is worth it: all of a text with colours, else the surroundings of names in escapes."""
-    lowered = text.lower()
-    if "\x1b" in text or len(lowered) != len(text):
+def layered_parts(text: str, lowered: str, present: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Where a second look is worth it: all of a text with colours, else around names in escapes.
+
+    `present` says which names are in the text, as `lowered` has them.
+    """
+    if "\x1b" in text:
         return [(0, len(text))]
-    places = [at for word in _HELD for at in _places(lowered, word)]
-    places += [at for at in _places(lowered, "pass") if lowered[at + 4 : at + 5] in _AFTER_PASS]
+    words = [word for word in _HELD if word in present or "\\" in word]
+    places = [at for word in words for at in _places(lowered, word)]
+    if "pass" in present:
+        places += [at for at in _places(lowered, "pass") if lowered[at + 4 : at + 5] in _AFTER_PASS]
     parts: list[tuple[int, int]] = []
     for at in sorted(places):
         first, last = max(0, at - _AROUND_CHARS), min(len(text), at + _AROUND_CHARS)
         if parts and first <= parts[-1][1]:
             parts[-1] = (parts[-1][0], last)
-        elif text.find("\\", first, last) >= 0:
+        elif _LAYER.search(text, first, last):
             parts.append((first, last))
     return parts
 

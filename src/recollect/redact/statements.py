@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from recollect.redact.contexts import anchored_spans, context_rule, gated, is_password_here
+from recollect.redact.contexts import ContextRule, anchored_spans, context_rule, gated, is_password_here
 from recollect.redact.plausible import is_password
 from recollect.redact.tokens import Span
 
@@ -37,6 +37,20 @@ def _is_login(match: re.Match[str]) -> bool:
     return match["body"].lower() != match["user"].lower() and is_password_here(match)
 
 
+def _login_rule(gate: str) -> ContextRule:
+    """User and password, one after the other."""
+    return context_rule(
+        "password",
+        gate,
+        rf"(?:credentials?|logins?)(?:[ ](?:are|is|as|with)|:)[ ]{{0,2}}[`\"'(]{{0,2}}"
+        rf"(?P<user>{_USER})[`\"']?"
+        rf"[ ]?[/:][ ]?[`\"']?(?P<secret>(?P<body>[^\s\"'`\\<>,;()]{{4,128}}+))",
+        "",
+        _is_login,
+        gate=gate,
+    )
+
+
 RULES = (
     context_rule(  # SQL
         "password",
@@ -49,29 +63,22 @@ RULES = (
     context_rule(
         "password",
         "user ",
-        r"user[ ]\S{1,64}[ ]{1,4}identified[ ]by[ ]{1,4}(?P<secret>(?P<body>[^\s\"'`\\<>;]{4,128}+))(?=[;\s]|\Z)",
+        r"user[ ]\S{1,64}[ ]{1,4}identified[ ]by[ ]{1,4}"
+        r"(?P<secret>(?P<body>[^\s\"'`\\<>;]{4,128}+))(?=[;\s]|\Z)",
         "",
         is_password_here,
         gate="identified ",
     ),
     context_rule(  # a prompt, and what a script answers
         "password",
-        "password:\npassphrase",
-        rf"pass(?:word|phrase)[^\n\"']{{0,20}}[\"'][\s;{{}},)]{{0,24}}(?:\w{{1,20}}\.)?send(?:line)?[ (]{{1,2}}(?:--[ ])?"
-        rf"[\"'](?P<secret>(?P<body>{_TEXT}{{4,128}}?))(?:\\{{1,4}}[rn])*[\"']",
+        "password:",
+        r"pass(?:word|phrase)[^\n\"']{0,20}[\"'][\s;{},)]{0,24}(?:\w{1,20}\.)?send(?:line)?[ (]{1,2}"
+        rf"(?:--[ ])?[\"'](?P<secret>(?P<body>{_TEXT}{{4,128}}?))(?:\\{{1,4}}[rn]){{0,2}}[\"']",
         "",
         is_password_here,
         gate="pass",
     ),
-    context_rule(  # user and password, one after the other
-        "password",
-        "credential\nlogin",
-        rf"(?:credentials?|logins?)(?:[ ](?:are|is|as|with)|:)[ ]{{0,2}}[`\"'(]{{0,2}}(?P<user>{_USER})[`\"']?"
-        rf"[ ]?[/:][ ]?[`\"']?(?P<secret>(?P<body>[^\s\"'`\\<>,;()]{{4,128}}+))",
-        "",
-        _is_login,
-        gate="login",
-    ),
+    *map(_login_rule, ("credential", "login")),
     context_rule(  # PostgreSQL's file of passwords, as it is written
         "password",
         ":5432:",
@@ -105,11 +112,32 @@ GATED = gated(RULES)
 PHRASES = ("mnemonic", "phrase")
 _PHRASE = re.compile(
     r"(?:mnemonic|phrase)[^\n:=]{0,40}?[\s:=\"'`(>-]{1,8}"
-    r"(?P<secret>(?:[0-9]{1,2}[.):][ ]?)?[a-z]{3,8}(?:[\s,]{1,4}(?:[0-9]{1,2}[.):][ ]?)?[a-z]{3,8}){11,23})(?![a-z])",
+    r"(?P<secret>(?:[0-9]{1,2}[.):][ ]?)?[a-z]{3,8}"
+    r"(?:[\s,]{1,4}(?:[0-9]{1,2}[.):][ ]?)?[a-z]{3,8}){11,23})(?![a-z])",
     re.IGNORECASE,
 )
 # Words that no list of seed words has, and hardly a sentence of twelve does without.
-_SENTENCE = frozenset(["the", "and", "for", "are", "was", "not", "have", "has", "from", "but", "our", "its", "were", "been", "which", "into", "than"])
+_SENTENCE = frozenset(
+    [
+        "the",
+        "and",
+        "for",
+        "are",
+        "was",
+        "not",
+        "have",
+        "has",
+        "from",
+        "but",
+        "our",
+        "its",
+        "were",
+        "been",
+        "which",
+        "into",
+        "than",
+    ]
+)
 
 
 def _phrase_spans(text: str, lowered: str, gate: str) -> Iterator[Span]:
@@ -125,7 +153,8 @@ def _phrase_spans(text: str, lowered: str, gate: str) -> Iterator[Span]:
 ONE_TIME = {"totp": ("totp",), "auth": ("authenticator", "recovery codes", "backup codes")}
 _SEED = re.compile(
     r"(?i:totp|authenticator)[^\n]{0,60}?[\s:=\"'`]"
-    r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,12}[A-Z2-7]{2,4}|(?:[a-z2-7]{4}[ ]){3,12}[a-z2-7]{2,4}|[A-Z2-7]{16,64})(?![\w-])"
+    r"(?P<secret>(?:[A-Z2-7]{4}[ -]){3,12}[A-Z2-7]{2,4}|(?:[a-z2-7]{4}[ ]){3,12}[a-z2-7]{2,4}"
+    r"|[A-Z2-7]{16,64})(?![\w-])"
 )
 _CODES = re.compile(r"(?:recovery|backup)[ ]codes?[^\n:]{0,40}[:\s]\s{0,8}", re.IGNORECASE)
 _CODE = re.compile(
