@@ -121,6 +121,55 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("echo marigold | base64", "cat <<< 'marigold' # a key", "printf '%s' 'marigold' | wc # a secret",
          "args=['docker', 'run', '-p', 'marigold']", "ls -p marigold"),
     ),
+    "a command that takes it by its position": (
+        ("poetry config http-basic.acme ci @@", "bundle config set --global gems.local ada:@@", "bw unlock @@",
+         "net user ada @@ /add", "rabbitmqctl add_user ada @@", "wpa_passphrase Guest @@", "sqlplus ada/@@@orcl",
+         "pulumi config set --secret dbPassword @@", "mc alias set local http://x:9000 ada @@", "cf auth ada @@",
+         "ansible-vault encrypt_string '@@' --name db", "schtasks /create /ru ada /rp @@", "htpasswd -nbB ada @@",
+         "cmdkey /add:host /user:ada /pass:@@", "vault kv put secret/db pin=@@", "redis-cli -h cache AUTH @@"),
+        ("bundle config set --local path vendor", "net user ada /delete", "bw login ada@x.com --method 0",
+         "pulumi config set aws:region us-west-2", "vault login -method=oidc", "def add_user(name):", "cf auth --help",
+         "poetry config virtualenvs.in-project true", "vault kv put secret/db @data.json", "mc alias list"),
+    ),
+    "an option of a command": (
+        ("skopeo copy --src-creds ada:@@ docker://a docker://b", "snmpget -v3 -u ada -A @@ host", "rar a -hp@@ out.rar",
+         "poetry publish -u ada -p @@", "apksigner sign --ks-pass pass:@@ a.apk", "evil-winrm -i host -u ada -p @@",
+         "http --auth ada:@@ x.local", "mvn deploy -Dpassword=@@", "agent --secret @@ --port 9000"),
+        ("mkdir -p marigold", "curl -X POST -A marigold https://x", "docker build --secret id=npmrc,src=.npmrc .",
+         "ssh -p 2222 ada@host", "git add -A marigold", "app [--user USER] [--password PASSWORD]"),
+    ),
+    "words in a list": (
+        ("argv[3] = \"--db-pass\"\nargv[4] = \"@@\"", "args:\n- --password\n- @@", '["--password",\n  "@@"]',
+         'passwords: ["@@"]', "passwords:\n  - @@\n", '"password": ["@@"]'),
+        ('const args = ["--password", password];', "--password\n    Sets the password of the account", 'tests = {"pass": ["marigold"]}',
+         '"required": ["username", "password"]', "secrets:\n  - db_password\n", "args:\n- --password-file\n- /run/x"),
+    ),
+    "what a program prints of its values": (
+        ("&{Host:db User:app Password:@@ Port:5432}", "map[password:@@ user:ada]", 'Config { password: Some("@@") }',
+         "Config(password=SecretStr('@@'))", "{:user => \"ada\", :password => \"@@\"}", '{"password": {"S": "@@"}}'),
+        ("{password:marigold,user:name}", "password: Some(password),", "User(name=name, password=marigold)",
+         '"password": {"type": "string"}', "const {user, password} = marigold;"),
+    ),
+    "a setting without a sign": (
+        ('storePassword "@@"\nkeyAlias "upload"', "AuthLDAPBindPassword @@", "auth_pass @@", "host x\nuser ada\npassword @@",
+         "neighbor 10.0.0.1 password @@", "spring.datasource.password=@@", "[db]\nuser = ada\npassword = @@",
+         "[crm]\nDriver=PostgreSQL\nUID=crm\nPWD=@@", "wpa_passphrase=@@"),
+        ("userPassword string", "reset_password email", "PWD=/work\nUSER=ada", 'storePassword System.getenv("X")',
+         "enable secret scanning", "this.password=marigold;", "spring.datasource.password=${DB_PASSWORD:}"),
+    ),
+    "a prompt of many words": (
+        ("Enter new UNIX password: @@\nRetype new UNIX password: ", "ada@host's password: @@", "Enter PEM pass phrase: @@",
+         "Current Kerberos password: @@", "Password: @@\nLogin Succeeded", "Mot de passe : @@", "? Password: @@",
+         "Contraseña: @@", "密码：@@"),
+        ("Enter new password: \n", "New password: required", "Password: [hidden]", "Mot de passe : oublié ?"),
+    ),
+    "a table in a box": (
+        ("│ user │ password │\n├──────┼──────────┤\n│ ada  │ @@ │\n", "│ Username │ ada │\n│ Password │ @@ │",
+         "user     | ada\npassword | @@", '"out": "NAME\\tPASSWORD\\nroot\\t@@\\n"', "Username   Password\n--------   --------\nada        @@",
+         "Key         Value\n---         -----\npassword    @@"),
+        ("| Field | Type |\n|---|---|\n| password | varchar(255) |", "password  text\nusername  text",
+         "| password | The user's password |", "│ Passwort │ vergessen │"),
+    ),
 }  # fmt: skip
 HITS = [
     pytest.param(text, id=f"{name}-{at}") for name, pair in PLACES.items() for at, text in enumerate(pair[0])
@@ -138,6 +187,29 @@ def test_a_plain_word_is_masked_where_it_is_certain_that_one_is_given(text: str)
     assert masked.text == text.replace("@@7", "@@").replace("@@@", "@@\0").replace(
         "@@", f"[redacted:{kind}]"
     ).replace("\0", "@")
+
+
+# A passphrase: where nothing but a quote, an element or the line tells its end.
+@pytest.mark.parametrize(
+    "text",
+    [
+        "docker run -e 'ADMIN_PASS=@@' app", 'terraform apply -var="db_password=@@"', "<password>@@</password>",
+        'GRANT ALL ON a.* TO b IDENTIFIED BY "@@";', "db:\n  user: ada\n  password: @@\n  port: 5432",
+        "curl --user 'ada:@@' https://x", 'echo "@@" | sudo -S true', "[mail]\nuser = ada\npassword = @@\n",
+        '"Env": [\n  "DB_PASSWORD=@@"\n]', "server.login('ada', '@@')", "psk=\"@@\"",
+    ],
+)  # fmt: skip
+def test_a_passphrase_is_masked_to_its_end(text: str) -> None:
+    assert redact(text.replace("@@", PHRASE)).text == text.replace("@@", "[redacted:password]")
+
+
+def test_what_follows_an_assignment_on_a_command_line_stays() -> None:
+    assert redact(f"DB_PASSWORD={WORD} run all jobs").text == "DB_PASSWORD=[redacted:password] run all jobs"
+
+
+@pytest.mark.parametrize("word", ["thistle", "monkey", "barley", "passionflower"])
+def test_a_word_is_no_stand_in_because_it_has_one_inside(word: str) -> None:
+    assert word not in redact(f'password = "{word}"').text
 
 
 @pytest.mark.parametrize("text", NEIGHBOURS)

@@ -37,6 +37,7 @@ from recollect.redact import (
     has_secret,
     listing,
     names,
+    places,
     plausible,
     readings,
     redact,
@@ -48,6 +49,13 @@ from recollect.redact import (
 from recollect.redact.issuers import FILE, LETTERS, issuers
 
 RULES = [rule for group in issuers() for rule in group.rules]
+PLACES = [
+    place
+    for finer in places.places().values()
+    for anchors in finer.values()
+    for rules in anchors.values()
+    for place in rules
+]
 SEARCHED = [rule for group in issuers() for rule in group.searched]
 
 CANARIES = list(canaries(0))
@@ -407,14 +415,16 @@ def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyP
 
 def patterns() -> list[re.Pattern[str]]:
     """Every pattern that may turn out not to match, after having read."""
-    heads = [rule.head for rule in (*RULES, *contexts.RULES, *statements.RULES)]
+    heads = [rule.head for rule in (*RULES, *contexts.RULES, *statements.RULES, *PLACES)]
     rooms = (
-        *(assignments, commands, contexts, forms, listing),
+        *(assignments, commands, contexts, forms, listing, places),
         *(names, readings, statements, tables, wrapped),
     )
     here = [each for room in rooms for each in vars(room).values() if isinstance(each, re.Pattern)]
-    values = [value for pairs in commands.OPTIONS.values() for pair in pairs for value in pair]
-    bounded = [each for each in (*here, *values) if each not in FOLLOWING]
+    held = [*commands._HOW.values(), *assignments._WORDS.values(), *tables._HEADINGS.values()]
+    values = [command for pairs in commands.options().values() for command, _ in pairs]
+    piped = [*commands.readers(), *commands.option_patterns()]
+    bounded = [each for each in (*here, *held, *values, *piped) if each not in FOLLOWING]
     return [*heads, *dict.fromkeys(bounded)]
 
 

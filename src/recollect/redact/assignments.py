@@ -12,11 +12,11 @@ from collections.abc import Iterator
 
 from recollect.redact.forms import GIVEN, bare_form, is_idle, quoted_form
 from recollect.redact.names import SHORT, STEM_CHARS, WORD, is_believed, kind_of, split
-from recollect.redact.nonvalues import is_reference
-from recollect.redact.plausible import VALUE_CHARS
+from recollect.redact.nonvalues import is_given, is_phrase, is_reference
+from recollect.redact.plausible import VALUE_CHARS, is_random
 from recollect.redact.tokens import Span
 
-ANCHORS = ("pass", "pw", "secret", "token", "key", "credential")
+ANCHORS = ("pass", "pw", "secret", "token", "key", "cred")
 
 
 def assigned_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator[Span]:
@@ -35,7 +35,26 @@ def assigned_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterato
             span = _value_span(text, at)
             if span:
                 yield span
+                yield from _listed_spans(text, at, span)
             at = lowered.find(anchor, span[1] if span else at + len(anchor))
+
+
+def _listed_spans(text: str, at: int, span: Span) -> Iterator[Span]:
+    """What stands beside the first value in a list."""
+    first = _LIST.match(text, span[1])
+    if first is None or not _LIST_OPEN.search(text, at, span[0]):
+        return
+    for value in _ITEM.finditer(text, span[1], first.end()):
+        if is_given(value["item"]) or is_random(value["item"]):
+            yield (*value.span("item"), span[2])
+
+
+_LIST_OPEN = re.compile(r"\[\s{0,40}\\{0,15}[\"']$|\n[ \t]{0,20}- [\"']?$")
+_LIST = re.compile(
+    r"(?:\\{0,15}[\"'],\s{0,40}\\{0,15}[\"'][^\"'\\\n]{1,200}){1,50}"
+    r"|(?:[\"']?\r?\n[ \t]{0,20}- [\"']?[^\s\"':]{1,200}(?=[\"']?\s|\Z)){1,50}"
+)
+_ITEM = re.compile(r"(?:,\s{0,40}\\{0,15}[\"']|- [\"']?)(?P<item>[^\"'\\\n]{1,200})")
 
 
 def field_kind(name: str, value: str) -> str:
@@ -75,7 +94,7 @@ def _value_span(text: str, at: int) -> Span | None:
     opening = _OPEN.match(text, given.end())
     if stem.startswith("-") and _is_removed(text, at - len(stem), given):
         stem = stem[1:]
-    if stem.startswith("-") and ":" in given[0]:  # a style sheet's variable
+    if stem.startswith("-") and ":" in given[0] and not given["argument"]:  # a style sheet's variable
         return None
     if not stem and word[0].lower() == "key":
         stem = _stem_apart(before)
@@ -91,7 +110,13 @@ def _value_span(text: str, at: int) -> Span | None:
     span = _quoted_span(text, opening) if opening else _bare_span(text, given.end(), stem + word[0], given[0])
     if span is None:
         return None
-    if opening:
+    short = not stem and word[0].lower() in _SHORT
+    if short and given[0].rstrip().endswith("["):
+        return None
+    words = None if opening or short else _worded_span(text, start, given)
+    if words and _is_worded(text, words, bare_form(text, start, words, given, stem + word[0])):
+        span, form = words, "string"
+    elif opening:
         form = quoted_form(text, start, span, given, stem + word[0])
     else:
         form = bare_form(text, start, span, given, stem + word[0])
@@ -105,7 +130,7 @@ def _value_span(text: str, at: int) -> Span | None:
             form = "quoted"
     if not is_believed(stem, word[0], value[:VALUE_CHARS], form):
         return None
-    if not opening:
+    if not opening and span is not words:
         end = _BARE_TAIL.match(text, span[1]).end()  # type: ignore[union-attr]
         if form in ("prose", "told"):
             end = span[0] + len(text[span[0] : end].rstrip(".!?:"))
@@ -114,6 +139,7 @@ def _value_span(text: str, at: int) -> Span | None:
     return span[0], end, kind_of(stem, word[0])
 
 
+_SHORT = frozenset({"pass", "pw", "pwd", "key"})  # by themselves they are too little for a list, or a phrase
 # What a blank follows all the time, and hardly ever a value.
 _IN_SENTENCES = frozenset({"key", "token", "secret", "credential", "credentials", "pass"})
 
@@ -153,6 +179,35 @@ _APART = re.compile(
     r"|user(?:name)?[\"'\\]{1,4}[ ]?:[ ]?[\"'\\]{1,4}[\w.@-]{1,30}[\"'\\]{1,4},\s{0,8}[\"'\\]{1,4}$",
     re.IGNORECASE,
 )
+
+
+def _worded_span(text: str, start: int, given: re.Match[str]) -> tuple[int, int] | None:
+    """A bare value of several words, where something tells its end: a quote, an element, the line."""
+    if given["blank"] or given["told"] or given["argument"]:
+        return None
+    quote = text[start - 1 : start] if given[0] == "=" else ""
+    ends = quote if quote in ("'", '"') else "<" if given["element"] else "\n"
+    match = _WORDS[ends or "\n"].match(text, given.end())
+    return match.span("words") if match and is_phrase(match["words"]) else None
+
+
+def _is_worded(text: str, words: tuple[int, int], form: str) -> bool:
+    """Whether bare words are a passphrase: a quote ends them, or they are all that is given."""
+    return form in ("listed", "element") or (
+        form in ("env", "pair") and text[words[1] : words[1] + 1] in _CLOSING
+    )
+
+
+_CLOSING = ("'", '"', "\\")
+_WORDS = {
+    sign: re.compile(rf"(?P<words>[\w!?*.'#-]{{1,24}}(?: [\w!?*.'#-]{{1,24}}){{1,7}}){end}")
+    for sign, end in {
+        "'": "(?=')",
+        '"': r"(?=\\{0,15}\")",
+        "<": r"(?=</|\]\]>)",
+        "\n": r"(?=[ \t]{0,20}(?:\r?\n|\Z|\\n))",
+    }.items()
+}
 _NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 

@@ -7,14 +7,15 @@ line or, where a log cut it off, with its last line of base64; line numbers, quo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from recollect.redact import tables
 from recollect.redact.issuers import BETWEEN, KEY_TAIL
 from recollect.redact.nonvalues import is_given
 from recollect.redact.plausible import VALUE_CHARS, decoded, is_filler, is_password, is_random
 from recollect.redact.tables import table_spans
-from recollect.redact.tokens import Span, span_at
+from recollect.redact.tokens import Anchored, Span, span_at
 
 
 def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator[Span]:
@@ -31,8 +32,8 @@ def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator
         yield from _cut_key_spans(text, lowered)
     if "secret" in present and "kind" in lowered:
         yield from _cluster_spans(text, lowered)
-    if "pass" in present:
-        yield from table_spans(text, lowered)
+    if present:
+        yield from table_spans(text, lowered, present)
     if "(" in text:
         for match in _CALL.finditer(text):
             if match["source"] is not None:
@@ -55,7 +56,7 @@ def _source_spans(text: str, end: int) -> Iterator[Span]:
         yield (*match.span("secret"), "url-password")
 
 
-def anchored_spans(anchor: str, rules: tuple[ContextRule, ...], text: str, lowered: str) -> Iterator[Span]:
+def anchored_spans(anchor: str, rules: Sequence[Anchored], text: str, lowered: str) -> Iterator[Span]:
     """What the rules of one anchor find, each of them on from where it found something."""
     free = dict.fromkeys(rules, 0)
     at = lowered.find(anchor)
@@ -134,7 +135,7 @@ _URL = r"[^\s\"'<>`\\"
 _STRING = r"[^\s\"'`\\]"
 _TWO_STRINGS = (
     r"\([ \t]{0,4}[\"'][^\"'\n]{1,64}[\"'],[ \t]{0,4}"
-    rf"[\"'](?P<secret>(?P<body>{_STRING}{{4,128}}+))[\"']"
+    r"[\"'](?P<secret>(?P<body>[^\"'`\\\n]{4,128}+))[\"']"
 )
 _KEY_HEADER = r"(?:(?:Proc-Type|DEK-Info|Version|Comment|#)[^\n\\]{0,80})"
 _HEAD_CHARS = 20_000  # how far before its END line a key may begin
@@ -213,7 +214,7 @@ RULES = (
         rf"basic[ \t]{{1,4}}(?P<secret>(?P<body>[A-Za-z0-9+/_-]{{6,{VALUE_CHARS}}}+={{0,2}}))",
         r"[A-Za-z0-9+/=_-]*+",
         _is_login,
-        gate="auth",
+        gate="basic ",
     ),
     context_rule(
         "basic-login",
@@ -226,9 +227,7 @@ RULES = (
     context_rule(  # a call that takes a user and a password
         "password", "auth", rf"auth=?{_TWO_STRINGS}", "", is_password_here, gate="auth"
     ),
-    context_rule(
-        "password", "credential", rf"credentials?{_TWO_STRINGS}", "", is_password_here, gate="credential"
-    ),
+    context_rule("password", "credential", rf"credentials?{_TWO_STRINGS}", "", is_password_here, gate="cred"),
     context_rule(
         "password",
         "auth",
@@ -260,18 +259,20 @@ def gated(rules: Iterable[ContextRule]) -> dict[str, dict[str, tuple[ContextRule
 
 
 GATED = gated(RULES)
-GATES = (*GATED, "cookie", "secret", "pass")
+GATES = (*GATED, "cookie", "secret", *tables.GATES)
 
 # Calls that take a token, or a login: as two strings, or as one that is then encoded.
 _CALL = re.compile(
-    r"\((?:(?P<source>(?<=@tcp\())|(?<=Client\()[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
-    r"|(?:(?:(?<=getConnection\()|(?<=\.login\()|(?<=ftp_login\()|(?<=auth_password\())"
+    r"\((?<=[adeimnptO]\()(?:(?P<source>(?<=@tcp\())|(?:(?<=Client\()|(?<=Wallet\()|(?<=ToAccount\())[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
+    r"|(?:(?:(?<=getConnection\()|(?<=Oracle\.connect\()|(?<=\.login\()|(?<=ftp_login\()|(?<=auth_password\())"
     r"[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
     r"|(?:(?<=jwt\.sign\()|(?<=jwt\.encode\())[^()\n]{1,100}?,[ ]?[\"']"
-    r"|(?:(?<=mysqli\()|(?<=_connect\()|(?<=>connect\()|(?<=[ ]PDO\())"
+    r"|(?<=WiFi\.begin\()[^,\n]{1,60},[ ]?[\"']"
+    r"|(?:(?<=mysqli\()|(?<=_connect\()|(?<=>connect\()|(?<=mysql\.connect\()|(?<=SQLdb\.connect\()"
+    r"|(?<=[ ]PDO\())"
     r"[ ]?(?:[\"'][^\"'\n]{0,120}[\"'],[ ]?|\$?[\w.]{1,40},[ ]?){2}[\"']"
     r"|(?:(?<=from\()|(?<=btoa\()|(?<=b64encode\())b?[\"'][\w.@-]{1,40}:)"
-    r"(?P<secret>[^\s\"'`\\]{4,128})[\"'])"
+    r"(?P<secret>[^\"'`\\\n]{4,128})[\"'])"
 )
 # Go's name for a data source, up to where its host is named.
 _SOURCE = re.compile(r"(?<![\w./-])[\w.-]{1,40}:(?P<secret>(?P<body>[^\s\"'`\\:@/]{4,100}))@tcp$")
@@ -312,7 +313,7 @@ _CLUSTER = re.compile(r"kind[\"'\\]{0,4}:[ ]{0,4}[\"'\\]{0,4}secret\b(?!s)")
 _DATA = re.compile(r"(?:^|[\s{,\"'\\])(?:stringdata|data)[\"'\\]{0,4}:[ ]{0,4}(?:\{|(?=\n|\\n))")
 _DATUM = re.compile(
     r"(?:\s|\\n|,){0,40}[\"'\\]{0,4}(?P<name>[\w.-]{1,100})[\"'\\]{0,4}:[ ]{1,4}"
-    r"[\"'\\]{0,4}(?P<value>[^\s\"'\\,{}]{0,8000})[\"'\\]{0,4}"
+    r"(?:[|>][+-]?\n\s{1,12})?(?:\"(?P<quoted>))?[\"'\\]{0,4}(?P<value>(?(quoted)[^\"\\\n]{0,8000}|[^\s\"'\\,{}]{0,8000}))[\"'\\]{0,4}"
 )
 _CLUSTER_CHARS = 4000
 _NOT_DATA = frozenset({"kind", "metadata", "type", "apiversion", "name", "immutable", "stringdata"})
@@ -333,7 +334,7 @@ def _cluster_spans(text: str, lowered: str) -> Iterator[Span]:
 
 # -- cookies ------------------------------------------------------------------------------------
 
-_COOKIE = re.compile(rf"cookie{_QUOTES}[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}", re.IGNORECASE)
+_COOKIE = re.compile(rf"cookie{_QUOTES}[ \t]{{0,4}}[:=,][ \t]{{0,4}}\[?{_QUOTES}", re.IGNORECASE)
 _PAIR = re.compile(r"[ \t]{0,4}([^=;,\s\"'\\]{1,100}+)=([^;,\s\"'\\]{0,8000}+);?")
 _LOGIN = re.compile(r"sess|auth|token|sid|jwt|login|remember", re.IGNORECASE)
 # A browser's, as curl keeps it in a file.

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
-from recollect.redact import assignments, commands, contexts, statements
 from recollect.redact.assignments import assigned_spans, field_kind
 from recollect.redact.commands import command_spans
 from recollect.redact.contexts import context_spans
+from recollect.redact.places import OWN_CHARS, PLACE_CHARS, SHARED, gates, place_spans
 from recollect.redact.plausible import decoded
 from recollect.redact.readings import layered_parts, unlayered
 from recollect.redact.statements import KEY_CHARS, key_spans, statement_spans
@@ -27,12 +27,17 @@ from recollect.redact.tokens import Span, token_spans
 from recollect.redact.wrapped import wrapped_spans
 
 
+def _nothing() -> Counter[str]:
+    """What `Counter()` gives, in a tenth of its time: most texts hold no secret."""
+    return Counter.__new__(Counter)
+
+
 @dataclass(frozen=True, slots=True)
 class Redacted:
     """A text without its secrets, and how many of each kind were masked."""
 
     text: str
-    found: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=_nothing)
 
 
 def redact(text: str) -> Redacted:
@@ -45,7 +50,7 @@ def redact(text: str) -> Redacted:
 
 def has_secret(text: str) -> bool:
     """Whether `redact` would change the text."""
-    return any(map(_spans, _pieces(text)[::2]))
+    return any(map(_spans, _pieces(text)[::2])) if "[redacted:" in text else bool(_spans(text))
 
 
 def redact_object(value: Any) -> tuple[Any, Counter[str]]:
@@ -196,7 +201,7 @@ def _spans(text: str) -> list[Span]:
         spans = list(token_spans(text, runs)) if runs else []
     else:
         runs = _runs(text) if len(text) >= RUN_CHARS else ""
-        spans = _plain_spans(text, runs, with_layers="\\" in text or "\x1b" in text)
+        spans = _plain_spans(text, runs, with_layers="\\" in text or "\x1b" in text, is_whole=True)
     if runs:
         if "\n" in text:
             spans += wrapped_spans(text, _inner_spans)
@@ -224,31 +229,55 @@ def _layered_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterato
                 yield first + reading.start(start), first + reading.end(end), kind
 
 
+def _string_spans(text: str, depth: int = 0) -> Iterator[Span]:
+    """What shows in a string of JSON only if it is read by itself: its first line, and its last."""
+    for match in _STRING.finditer(text):
+        if _NAMED.search(match["held"]) and (" " in match["held"] or "\\" in match["held"]):
+            reading = unlayered(match["held"])
+            spans = _plain_spans(reading.text, "")
+            if not depth and reading.text.startswith(_JSON):
+                spans += _string_spans(reading.text, 1)
+            for start, end, kind in spans:
+                yield match.start("held") + reading.start(start), match.start("held") + reading.end(end), kind
+
+
+_JSON = ("{", "[")
+_NAMED = re.compile(r"pass|secret|cred|login|identified ", re.IGNORECASE)
+_IN_STRINGS = frozenset({"pass", "secret", "cred", "login", "identified "})  # a word may be given to these
+_STRING = re.compile(r"\"(?P<held>(?:[^\"\\]|\\.){12,4000})\"")
+
+
 def _inner_spans(text: str) -> list[Span]:
     """What stands in a text that was made from another one, all of it taken for one run."""
     return _plain_spans(text, "\n" + text)
 
 
-def _plain_spans(text: str, runs: str, *, with_layers: bool = False) -> list[Span]:
+def _plain_spans(text: str, runs: str, *, with_layers: bool = False, is_whole: bool = False) -> list[Span]:
     spans = list(token_spans(text, runs)) if runs else []
     lowered = text.lower()
     if len(lowered) != len(text):  # some letters become two
         lowered = text.translate(_SMALL)
     # One search for each word serves all rules; most texts hold none of them.
-    present = tuple(filter(lowered.__contains__, _WORDS))
+    present = tuple(filter(lowered.__contains__, SHARED if len(text) >= OWN_CHARS else gates(text.isascii())))
     spans += context_spans(text, lowered, present)
     if present:
         spans += statement_spans(text, lowered, present)
-    if present or "-" in text or "\\" in text:
+        if len(text) < PLACE_CHARS:
+            spans += place_spans(text, lowered, present)
+    if present or "-" in text or "\\" in text or (len(text) < OWN_CHARS and "<<<" in text):
         spans += command_spans(text, present)
     if present or "_" in text:
         spans += assigned_spans(text, lowered, present)
     if with_layers:
         spans += _layered_spans(text, lowered, present)
+    if (
+        is_whole
+        and text.startswith(_JSON)
+        and len(text) < PLACE_CHARS
+        and not _IN_STRINGS.isdisjoint(present)
+    ):
+        spans += _string_spans(text)
     return spans
-
-
-_WORDS = tuple(dict.fromkeys((*contexts.GATES, *statements.GATES, *commands.GATES, *assignments.ANCHORS)))
 
 
 _ONE_WORD = re.compile(r"[A-Za-z0-9_./-]*+")

@@ -12,11 +12,12 @@ import re
 LINE_START = re.compile(
     r"(?:\s{0,40}[0-9]{1,6}[\t→:|-]|[\w./\\-]{1,160}[:-][0-9]{1,6}[:-]"
     r"|[0-9]{4}-[0-9:TZ.,+ -]{6,34}[ ]|[\w-]{1,40}[ ]{1,8}\|[ ])?"
-    r"[\s>+#;*│┃║|$-]{0,40}"
+    r"[\s<>+#;*│┃║|$?-]{0,40}"
     r"(?:(?:export|declare[ ]-\w{1,3}|set|SET|REM|<!--|/\*)[ ]|//[ ]?"
     r"|PS[ ][^\n>]{0,80}>[ ]?|[A-Z]:[^\n>]{0,80}>)?"
     r"(?:set[ ])?[\[\"'`]?\*{0,2}"
-    r"(?:(?i:enter|new|retype|confirm|current|old|repeat|your|my|the|root|admin|db|database|wifi|initial)"
+    r"(?:(?i:mot de|enter|new|retype|"
+    r"confirm|current|old|repeat|your|my|the|root|admin|db|database|wifi|initial)"
     r"[ ]){0,3}"
 )
 _NEIGHBOUR = re.compile(
@@ -37,10 +38,19 @@ _LINE_CHARS = 300
 
 _BESIDE = re.compile(
     r"\n[ \t]{0,20}(?:[0-9]{1,6}[\t→:|])?[-+*> ]{0,6}\*{0,2}"
-    r"(?:user(?:name)?|login|host(?:name)?|port|database|db|e-?mail|server|url)\*{0,2}[\"']?[ ]?[:=] ?"
+    r"(?:user(?:name)?|uid|login|host(?:name)?|port|database|db|dsn|driver|e-?mail|server|url)"
+    r"\*{0,2}[\"']?[ ]?[:=] ?"
     r"\*{0,2}[\"']?(?!(?:str|string|int|number|any)\b)[\w.@:/-]{1,60}[\"']?[ \t]{0,20}\r?(?=\n|\Z)",
     re.IGNORECASE,
 )
+
+
+# A section, and nothing but settings down to here.
+_IN_SECTION = re.compile(
+    r"(?:^|\n)\[[\w.\- \"/:]{1,60}\]\r?\n"
+    r"(?:[ \t]{0,20}(?:[#;][^\n]{0,200}|[\w.\-/ ]{1,60}[=:][^\n(){}]{0,200})?\r?\n){0,12}[ \t]{0,20}$"
+)
+_SECTION_CHARS = 800
 
 
 def is_beside(text: str, start: int, end: int) -> bool:
@@ -63,6 +73,8 @@ def is_listed(text: str, start: int, end: int, sign: str) -> bool:
         after = after.rstrip("\"'}]")  # the end of the string that holds the lines
     if not before.strip() and not after.strip():
         return ":" in sign
+    if _IN_SECTION.search(text, max(0, start - _SECTION_CHARS), start):
+        return True
     kinds = {_kind(_without_start(line), sign) for line in (before, after)}
     return "setting" in kinds and "code" not in kinds
 

@@ -19,9 +19,11 @@ STEM_CHARS = 40  # how much of a name is read before the word that matters
 SURE = frozenset({"env", "option", "listed", "pair", "string", "assigned", "element", "key", "set"})
 
 WORD = re.compile(
-    r"(?:pass(?:w(?:or)?[dt]|phrase|code)?|pwd?|secret|token|key|credentials?|_pat|_auth|_salt|_psk)"
-    r"(?:[_-]?(?:key|base|value|val|base64|b64|data|string|str|raw|plain|text|prod(?:uction)?|stag(?:e|ing)|dev|live"
-    r"|test|main|old|new|private|[0-9]{1,3})){0,2}(?![A-Za-z0-9_])",
+    r"(?:pass(?:w(?:or)?[dt]|phrase|[ ]phrase|code|e)?|pwd?|secret|token|key|credentials?"
+    r"|_pat|_auth|_salt|_psk)"
+    r"(?:[_-]?(?:key|base|value|val|base64|b64|data|string|str|raw|plain|text|prod(?:uction)?|stag(?:e|ing)|dev"
+    r"|live|test|main|old|new|private|[0-9]{1,3})){0,2}"
+    r"(?:s(?=[\"']?\s?[:=]\s?(?:[\[{]|\r?\n\s{1,20}- )))?(?![A-Za-z0-9_])",  # several, in a list
     re.IGNORECASE,
 )
 # Words that are told from a part of another one by what stands before them.
@@ -68,7 +70,7 @@ def is_believed(stem: str, word: str, value: str, form: str) -> bool:
     if kind == "password" or (kind == "credential" and _LOGINS.search(stem)):
         return _is_password_name(stem, word, form) and _is_password_given(stem, low, value, form)
     if low.startswith("secret"):
-        return _is_secret_given(stem, value, form)
+        return _is_secret_given(stem, low, value, form)
     if form == "header" and is_told(value):
         return True
     return is_random(value) or (kind == "key" and form in SURE and _is_strong(value))
@@ -94,7 +96,7 @@ _NOT_TOKENS = re.compile(
 )
 # What a secret is for, where it is nothing but a string: a session's, a signature's.
 _TELLING = re.compile(
-    r"(?:jwt|session|cookie|app|client|sign(?:ing|ature)?|hmac|webhook|hook|shared|encrypt(?:ion)?|auth|csrf|access"
+    r"(?:jwt|session|cookie|api|app|client|sign(?:ing|ature)?|hmac|webhook|hook|shared|encrypt(?:ion)?|auth|csrf|access"
     r"|refresh|consumer|oauth2?|master|token|state|crypto?|hash|totp|otp|mfa)[_.-]?$",
     re.IGNORECASE,
 )
@@ -114,14 +116,20 @@ def _is_key_name(stem: str, value: str, form: str) -> bool:
     return telling and not _NOT_KEYS.search(stem)
 
 
-def _is_secret_given(stem: str, value: str, form: str) -> bool:
+def _is_secret_given(stem: str, word: str, value: str, form: str) -> bool:
+    if stem == "--" and value.startswith("id="):  # where a build finds it
+        return False
     if is_random(value) or (form != "code" and _is_made_up(value, form)):
         return True
     if form == "env" and is_worded(value) and not value.isalnum():
         return True
     if form not in SURE or not is_given(value):
         return False
-    return bool(_TELLING.search(stem)) or (not stem and form in ("string", "assigned") and is_phrase(value))
+    if _TELLING.search(stem) or (stem == "--" and form in ("option", "string")) or word.endswith("key"):
+        return True
+    if form == "listed" and not stem and value.isalpha():  # what refers to a secret has more than letters
+        return True
+    return not stem and form in ("string", "assigned") and is_phrase(value)
 
 
 def _is_strong(value: str) -> bool:
@@ -167,7 +175,7 @@ def _is_password_name(stem: str, word: str, form: str) -> bool:
     return form in (("option", "string") if stem else ("key",)) or word.lower() == "pw"
 
 
-_VERDICT = re.compile(r"pass(?!w|phrase|code)|pw(?!d)", re.IGNORECASE)
+_VERDICT = re.compile(r"pass(?!w|phrase|[ ]phrase|code|e)|pw(?!d)", re.IGNORECASE)
 _GLUED = frozenset({"root", "bind", "ssh", "db", "user", "smtp", "ROOT", "SSH", "DB", "PG"})
 # Names of messages, labels and switches, and of what is no password any more.
 _MESSAGES = re.compile(

@@ -69,7 +69,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _ASCII = re.compile(r"[A-Za-z0-9]")  # a label in another script has none
 _STAND_IN = re.compile(
     r"change.?(?:me|this|it)|replace|example|placeholder|dummy|todo|xxxx|asdf|your[_.-]|password|passwd|passwort"
-    r"|passphrase|pa?sword|pswd|secret(?!a)|(?:pass|pwd)$|^(?:pass|pwd|my|the|new|old)?pass(?=[A-Z_0-9-])",
+    r"|passphrase|pa?sword|pswd|secret(?!a)|(?:pass|pwd)$|^(?:pass|pwd|my|the|new|old)?pass(?-i:(?=[A-Z_0-9-]))",
     re.IGNORECASE,
 )
 _BLANK = re.compile(r"\s")

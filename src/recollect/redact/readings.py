@@ -61,7 +61,7 @@ def read(text: str, edits: Iterable[Edit]) -> Reading:
 
 _COLOUR = r"(?:\x1b|\\{1,8}(?:u001[bB]|x1[bB]|033|e))\[[0-9;?]{0,20}[A-Za-z]"
 _LAYER = re.compile(
-    rf"{_COLOUR}|\\{{1,15}}(?:(?P<plain>[\"/])|u00(?P<code>[2-7][0-9a-fA-F])|(?P<end>[nr])|(?P<tab>t))"
+    rf"{_COLOUR}|\\{{1,15}}(?:(?P<plain>[\"/])|u(?P<code>00[2-7][0-9a-fA-F]|25[0-7][0-9a-fA-F])|(?P<end>[nr])|(?P<tab>t))"
 )
 
 
@@ -87,7 +87,7 @@ def layered_parts(text: str, lowered: str, present: tuple[str, ...]) -> list[tup
 
 
 _AROUND_CHARS = 200
-_HELD = ("secret", "credential", "identified ", ":\\/", "\\u00")
+_HELD = ("secret", "cred", "identified ", ":\\/", "\\u00")
 _AFTER_PASS = frozenset("wp=:\"'\\")
 
 

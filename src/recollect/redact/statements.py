@@ -34,7 +34,7 @@ _USER = r"(?:admin(?:istrator)?|root|test|demo|guest|user|sa|postgres|[\w.-]{2,3
 
 
 def _is_login(match: re.Match[str]) -> bool:
-    return match["body"].lower() != match["user"].lower() and is_password_here(match)
+    return match["body"].lower() != (match["user"] or match["other"]).lower() and is_password_here(match)
 
 
 def _login_rule(gate: str) -> ContextRule:
@@ -42,9 +42,10 @@ def _login_rule(gate: str) -> ContextRule:
     return context_rule(
         "password",
         gate,
-        rf"(?:credentials?|logins?)(?:[ ](?:are|is|as|with)|:)[ ]{{0,2}}[`\"'(]{{0,2}}"
-        rf"(?P<user>{_USER})[`\"']?"
-        rf"[ ]?[/:][ ]?[`\"']?(?P<secret>(?P<body>[^\s\"'`\\<>,;()]{{4,128}}+))",
+        rf"(?:cred(?:ential)?s?|logins?)(?:[ ](?:are|is|as|with)|:)[ ]{{0,2}}[`\"'(]{{0,2}}"
+        rf"(?:(?P<user>{_USER})[`\"']?[ ]?[/:][ ]?"
+        r"|(?P<other>[a-z][\w.-]{1,30})(?::(?!/)|[ ]/[ ])(?=\S{5,40}\s{0,4}(?:\n|\Z)))[`\"']?"
+        rf"(?P<secret>(?P<body>[^\s\"'`\\<>,;()]{{4,128}}+))",
         "",
         _is_login,
         gate=gate,
@@ -78,7 +79,7 @@ RULES = (
         is_password_here,
         gate="pass",
     ),
-    *map(_login_rule, ("credential", "login")),
+    *map(_login_rule, ("cred", "login")),
     context_rule(  # PostgreSQL's file of passwords, as it is written
         "password",
         ":5432:",
