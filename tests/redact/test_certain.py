@@ -163,6 +163,15 @@ PLACES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
          "Contraseña: @@", "密码：@@"),
         ("Enter new password: \n", "New password: required", "Password: [hidden]", "Mot de passe : oublié ?"),
     ),
+    "a default, a hash, a variable": (
+        ("${DB_PASSWORD:-@@}", "parser.add_argument('--password', default='@@')", 'password <- "@@"', 'var pwd = "@@";',
+         'Const DB_PASSWORD As String = "@@"', 'bcrypt.hash("@@", 10)', 'flag.String("password", "@@", "help")',
+         "create_superuser('ada', 'a@x.io', '@@')", 'smtp.login(user, "@@")', "rootpw --plaintext @@",
+         "| SMTP_PASSWORD | @@ |", "- {name: root, password: @@, type: text}"),
+        ("${DB_PASSWORD:-password}", "parser.add_argument('--password', default=None)", 'var pwd = "/srv/app";',
+         '{Style: Full, Pwd: marigold, Expected: "~"},', "s.bind(os.path.join(folder, 'marigold'))",
+         "create_user(name, email, password)", "bcrypt.hash(password, 10)"),
+    ),
     "a table in a box": (
         ("│ user │ password │\n├──────┼──────────┤\n│ ada  │ @@ │\n", "│ Username │ ada │\n│ Password │ @@ │",
          "user     | ada\npassword | @@", '"out": "NAME\\tPASSWORD\\nroot\\t@@\\n"', "Username   Password\n--------   --------\nada        @@",

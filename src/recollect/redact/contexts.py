@@ -263,13 +263,15 @@ GATES = (*GATED, "cookie", "secret", *tables.GATES)
 
 # Calls that take a token, or a login: as two strings, or as one that is then encoded.
 _CALL = re.compile(
-    r"\((?<=[adeimnptO]\()(?:(?P<source>(?<=@tcp\())|(?:(?<=Client\()|(?<=Wallet\()|(?<=ToAccount\())[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
-    r"|(?:(?:(?<=getConnection\()|(?<=Oracle\.connect\()|(?<=\.login\()|(?<=ftp_login\()|(?<=auth_password\())"
+    r"\((?<=[adehimnprstwO]\()(?:(?P<source>(?<=@tcp\())|(?:(?<=Client\()|(?<=Wallet\()|(?<=ToAccount\())[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
+    r"|(?:(?:(?<=getConnection\()|(?<=bind_s\()|(?<=simple_bind\()|(?<=Oracle\.connect\()|(?<=\.login\()|(?<=ftp_login\()|(?<=auth_password\())"
     r"[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
     r"|(?:(?<=jwt\.sign\()|(?<=jwt\.encode\())[^()\n]{1,100}?,[ ]?[\"']"
-    r"|(?<=WiFi\.begin\()[^,\n]{1,60},[ ]?[\"']"
+    r"|(?:(?<=WiFi\.begin\()|(?<=\.login\()|(?<=simple_bind\()|(?<=bind_s\())[^,\n\"']{1,60},[ ]?[\"']"
+    r"|(?:(?<=hashpw\()|(?<=bcrypt\.hash\()|(?<=password_hash\()|(?<=make_password\()|(?<=Hash::make\())"
+    r"[ ]?b?[\"']"
     r"|(?:(?<=mysqli\()|(?<=_connect\()|(?<=>connect\()|(?<=mysql\.connect\()|(?<=SQLdb\.connect\()"
-    r"|(?<=[ ]PDO\())"
+    r"|(?<=[ ]PDO\()|(?<=create_superuser\()|(?<=create_user\())"
     r"[ ]?(?:[\"'][^\"'\n]{0,120}[\"'],[ ]?|\$?[\w.]{1,40},[ ]?){2}[\"']"
     r"|(?:(?<=from\()|(?<=btoa\()|(?<=b64encode\())b?[\"'][\w.@-]{1,40}:)"
     r"(?P<secret>[^\"'`\\\n]{4,128})[\"'])"

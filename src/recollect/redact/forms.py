@@ -20,7 +20,7 @@ GIVEN = re.compile(
       |[ ](?:for|für|pour|para|of)[ ][^\n:="']{1,60}(?=:[ ]|[ ](?:is|lautet|ist)[ ])
       |[ ]for[ ](?:\w{1,20}[ ])?['"][^'"\n]{1,80}['"](?=:)|[ ]again(?=:))?
     (?: [ \t]{0,20} (?: :[ \t]{0,2}&?(?:'\w{1,20}[ ])?[A-Za-z_][\w\[\]|.?]{0,30}+[ \t]{0,2}=(?!=)
-                      | string[ ]=(?!=) | ::(?=[ ]["'])
+                      | (?:As[ ])?string[ ]=(?!=) | ::(?=[ ]["']) | \?=(?!=) | <-(?=[ ]["'])
                       | ={1,3}>? | :(?![?+])[-=]? | -> | %3[AaDd] | \\u003[ad]
                       | (?P<else>\|\|=?|\?\?=?|or[ ]|\{(?=[ ]["'])) ) \*{0,2} [ \t]{0,20}
         (?: [&!][\w!]{1,20}[ \t]{1,4} | \\\r?\n[ \t]{0,20}
@@ -34,7 +34,8 @@ GIVEN = re.compile(
       | (?P<beside>(?:[ ][\w:-]{1,20}="[^"\n]{0,60}"){0,4},?(?:\s|\\{1,8}n){0,40}+\\{0,15}["']?
           (?:parameter)?value\\{0,15}["']?[ \t]{0,4}[:=][ \t]{0,4})
       | (?P<argument>,?(?:\r?\n|\\n|\\0)[ \t]{0,24}(?:-[ ]|\w{0,12}\[[0-9]{1,3}\][ ]?(?:=>?|:)[ ]?)?)
-      | (?P<default>[ ]\{\s{1,20}(?:(?:type|description|sensitive)[^\n]{0,80}\n\s{0,20}){0,3}
+      | (?P<default>,[^()\n"']{0,60}\bdefault[ ]?=[ ]?(?=["'])
+          |[ ]\{\s{1,20}(?:(?:type|description|sensitive)[^\n]{0,80}\n\s{0,20}){0,3}
           default[ ]{1,20}=[ ])
       | (?P<set>[ ]FOR[ ]\S{1,60}[ ]=[ ](?:PASSWORD\()?)
       | (?P<element></key>\s{0,40}<string>|(?:[ ][\w:-]{1,20}="[^"\n]{0,60}"){0,4}>)
@@ -137,7 +138,11 @@ def bare_form(text: str, start: int, span: tuple[int, int], given: re.Match[str]
         return "env" if form == "pair" and name.isupper() and "_" in name else form
     if ":" in sign and _HEADER.search(line) and "-" in name:
         return "header"
-    if sign in ("=", ": ", ":", "=\\\n") and (name.isupper() or name.startswith("TF_VAR_")):
+    if (
+        sign.strip(" ") in ("=", ":", "=\\\n", ":-", ":=", "?=")
+        and sign[0] != " "
+        and (name.isupper() or name.startswith("TF_VAR_"))
+    ):
         return "env"
     return _line_form(text, start, span, given, line)
 
@@ -238,7 +243,7 @@ _PAIR_OPEN = re.compile(
     r"|(?:^|[\s\[,(=])[\"'](?:[\w.-]{1,40}[.])?|(?:^|\s)-{1,2}[\w-]{1,30}[ =])$"
 )
 _ECHO = re.compile(r"(?:echo|printf)[ ](?:-\w[ ])?[\"']$")
-_FLOW = re.compile(r"\s{0,40}(?:- )?[\w.-]{1,40}: \{(?:[\w.-]{1,40}: [^,{}()\"'\n]{1,60}, ){1,10}$")
+_FLOW = re.compile(r"\s{0,40}(?:- |(?:- )?[\w.-]{1,40}: )\{(?:[\w.-]{1,40}: [^,{}()\"'\n]{1,60}, ){1,10}$")
 # The words of a command before it, and no program: `vault write auth/x password=...`.
 _SHELL = re.compile(
     r"^[\s$#+>%-]{0,8}(?!(?:let|const|var|val|local|my|our|final|static|if|and|or|where|set|return"
@@ -254,7 +259,8 @@ _NEXT_PAIR = re.compile(r"[ ;&][\w.-]{1,40}=")
 _STRUCT = re.compile(r"[{\[](?:[\w.]{1,40}:[^\s,(){}\"']{0,80}[ ]){0,20}$")
 _STRUCT_END = re.compile(r"[ ][\w.]{1,40}:[^\s,(){}\"']{0,80}(?:[ ]|[}\]])|(?<=[^\[{:][a-z0-9])[}\]]")
 _LOGIN_BEFORE = re.compile(
-    r"\b(?:user(?:name)?|login|account|e-?mail)\*{0,2}[:=] ?`?[\w.@-]{1,40}`?[ ,;/|-]{1,4}(?:and )?\*{0,2}$",
+    r"\b(?:user(?:name)?|login|account|e-?mail|wi-?fi|ssid|network)\*{0,2}[:=] ?"
+    r"`?[\w.@-]{1,40}`?[ ,;/|-]{1,4}(?:and )?\*{0,2}$",
     re.IGNORECASE,
 )
 
@@ -294,12 +300,14 @@ _SETTER = re.compile(
 # A call that is told a name and its value.
 _ARGUMENT = re.compile(r"\([ ]?[\"']$")
 _PUT = re.compile(
-    r"(?:\bset\w{0,24}|\bput\w{0,12}|\bdefine|env|\.fill|\.type\w{0,8}|\bof)\([ ]?[\"'][#\w.\[=\"-]{0,40}$"
+    r"(?:\bset\w{0,24}|flag\.String"
+    r"|\bput\w{0,12}|\bdefine|env|\.fill|\.type\w{0,8}|\bof)\([ ]?[\"'][#\w.\[=\"-]{0,40}$"
     r"|\bset[ ]:$",
     re.IGNORECASE,
 )
 _USER_BEFORE = re.compile(
-    r"\buser(?:name)?[\"']?\s?[:=]\s?[\"'][^\"'\n]{1,60}[\"'],?\s{0,40}[\"']?$", re.IGNORECASE
+    r"\b(?:user(?:name)?|login|e-?mail|uid)[\"']?\s?[:=]\s?[\"'][^\"'\n]{1,60}[\"'],?\s{0,40}[\"']?$",
+    re.IGNORECASE,
 )
 
 
@@ -320,8 +328,10 @@ def quoted_form(text: str, start: int, span: tuple[int, int], given: re.Match[st
     if given["else"] or given["default"]:
         return "string"
     sign = given[0].replace("&quot;", "").replace("%22", "").strip("\"'`\\ [])}*")[:1]
-    if given["aside"] or given[0].endswith("string = "):  # what it is for, or its type in Go
+    if given["aside"] or _TYPED.search(given[0]):  # what it is for, or its type
         sign = given[0].rstrip()[-1]
+    if sign == "<":  # R assigns by an arrow
+        sign = "="
     if sign in ("=", ":") and _USER_BEFORE.search(text, max(0, start - 120), start):
         return "pair"
     if given["quoted"] and sign == ":":
@@ -333,6 +343,9 @@ def quoted_form(text: str, start: int, span: tuple[int, int], given: re.Match[st
     if is_beside(text, start, span[1] + 1):
         return "listed"
     return "assigned" if sign == "=" and text[span[0] - 1] != "`" else "string"
+
+
+_TYPED = re.compile(r"string[ ]=[ ]$", re.IGNORECASE)
 
 
 def _argument_form(text: str, start: int, span: tuple[int, int], name: str) -> str:

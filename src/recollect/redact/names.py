@@ -213,6 +213,9 @@ def _is_likely(value: str, form: str) -> bool:
 
 
 # Of `pass` and `pwd` alone: the first is a verb, the second a folder.
-_ALONE = {"pass": frozenset({"option", "listed", "pair", "element", "assigned"}), "pwd": frozenset({"pair"})}
+_ALONE = {
+    "pass": frozenset({"option", "listed", "pair", "element", "assigned"}),
+    "pwd": frozenset({"pair", "assigned"}),
+}
 _NUMBERED = re.compile(r"[A-Za-z]{4,}[0-9]{2,6}[A-Za-z]?")  # as hardly any name in a program is
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|->|::)[A-Za-z_][A-Za-z_0-9]*)*")

@@ -178,7 +178,8 @@ def _row_span(text: str, start: int, head: str, at: int, column: _Column) -> Spa
     if match is None or not match.start(name) <= at < match.end(name):
         return None
     near = "\n" + text[max(0, start - _NEAR_CHARS) : start + len(head) + _NEAR_CHARS]
-    if not _Column(column.of_passwords, bool(_LOGIN_ROW.search(near))).holds(match[value]):
+    of_logins = _LOGIN_ROW.search(near) is not None or (match[name].isupper() and "_" in match[name])
+    if not _Column(column.of_passwords, of_logins).holds(match[value]):
         return None
     return start + match.start(value), start + match.end(value), column.kind
 
