@@ -10,14 +10,15 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.search import rank as fuse
-from recollect.search.query import AllOf, Node, Word
+from recollect.search.query import AllOf, Node, Word, words_of
+from recollect.search.text.exchanges import ExchangeIndex, Exchanges
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, Query
 from recollect.search.weights import CANDIDATES
@@ -37,6 +38,14 @@ class Meaning:
     vectors: VectorIndex
     vector: Array
     strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The exchanges, and what asks them."""
+
+    index: ExchangeIndex
+    matcher: Matcher
 
 
 class Passing:
@@ -71,9 +80,11 @@ class Gathering:
         *,
         by_words: bool,
         meaning: Meaning | None,
+        asked: Asked | None = None,
     ) -> None:
         self._text, self._matcher, self._passing = text, matcher, passing
         self._node, self._by_words, self._meaning = node, by_words, meaning
+        self._asked, self._exchanges = asked, Exchanges(*(np.zeros(0, np.int64),) * 3)
         self._found: list[Found] = []
         self._exact: Array = np.zeros(0, np.int64)
         self.explain: dict[str, Any] = {}
@@ -92,7 +103,7 @@ class Gathering:
             self._words()
         elif self._meaning is not None:
             near = self._nearest(self._meaning, CANDIDATES)
-        wanted = [self._exact]
+        wanted = [self._exact, self._exchanges.answers]
         if self._meaning is not None:
             best = self._found[0].rows if self._found else near[:0]
             wanted += [near, fuse.neighbours(best), fuse.neighbours(near)]
@@ -107,8 +118,16 @@ class Gathering:
         """The same as `fuse` wants them."""
         found = self.found()
         dense: Array = np.full(len(found), np.nan, np.float32)
+        exchanged, beside = np.zeros(len(found)), np.full(len(found), np.nan)
+        known = self._exchanges
+        by_row = np.argsort(found.rows)
+        places = by_row[np.searchsorted(found.rows, known.answers, sorter=by_row).clip(max=len(found) - 1)] if len(found) else by_row
+        there = found.rows[places] == known.answers if len(found) else np.zeros(0, bool)
+        places = places[there]
+        exchanged[places] = known.scores[there]
         if self._meaning is not None:
             dense = self._meaning.vectors.scores(self._meaning.vector, found.rows)
+            beside[places] = self._meaning.vectors.scores(self._meaning.vector, known.prompts[there])
         return fuse.Candidates(
             found.rows,
             found.sessions,
@@ -118,6 +137,8 @@ class Gathering:
             dense,
             found.chars,
             np.isin(found.rows, self._exact),
+            exchanged,
+            beside,
         )
 
     def rest(self, count: int, known: Array) -> Found:
@@ -131,6 +152,12 @@ class Gathering:
         found = self._text.search(self._matcher.ranked(self._node), CANDIDATES)
         self._found.append(found)
         self.explain["text"] = len(found)
+        if self._asked is not None:
+            words = AllOf(tuple(map(Word, words_of(self._node))))
+            query = self._asked.matcher.ranked(words)
+            self._exchanges = self._asked.index.exchanges(query, CANDIDATES)
+            ceiling = self._asked.matcher.ceiling(words)
+            self._exchanges = replace(self._exchanges, scores=self._exchanges.scores / (ceiling or 1.0))
         quoting = self._matcher.exact(self._node)
         if quoting is not None:
             self._exact = self._text.search(quoting, CANDIDATES).rows

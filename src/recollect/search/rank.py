@@ -58,6 +58,8 @@ class Candidates:
     dense: Numbers
     chars: Numbers = field(default_factory=lambda: np.zeros(0))
     exact: Numbers = field(default_factory=lambda: np.zeros(0))
+    exchange: Numbers = field(default_factory=lambda: np.zeros(0))
+    prompt: Numbers = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,8 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
     """The same candidates by row, with lengths, and as floats where it is reckoned."""
     chars = candidates.chars if len(candidates.chars) else np.zeros(len(by_row))
     exact = candidates.exact if len(candidates.exact) else np.zeros(len(by_row))
+    exchange = candidates.exchange if len(candidates.exchange) else np.zeros(len(by_row))
+    prompt = candidates.prompt if len(candidates.prompt) else np.full(len(by_row), np.nan)
     return Candidates(
         np.asarray(candidates.rows, np.int64)[by_row],
         np.asarray(candidates.sessions, np.int64)[by_row],
@@ -134,6 +138,8 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
         np.asarray(candidates.dense, np.float64)[by_row],
         np.asarray(chars, np.float64)[by_row],
         np.asarray(exact, np.float64)[by_row],
+        np.asarray(exchange, np.float64)[by_row],
+        np.asarray(prompt, np.float64)[by_row],
     )
 
 
@@ -176,7 +182,9 @@ def _scaled(table: Candidates, options: Options) -> tuple[Floats, Floats]:
         return _by_rank(table.text, 0.0), _by_rank(np.nan_to_num(table.dense, nan=-np.inf), -np.inf)
     bound = options.text_max or table.text.max(initial=0.0)
     text = table.text / bound if bound > 0 else table.text
-    dense = np.maximum((table.dense - options.dense_floor) / (1 - options.dense_floor), 0.0)
+    text = np.maximum(text, options.weights.exchange * table.exchange)
+    dense = np.fmax(table.dense, table.prompt)
+    dense = np.maximum((dense - options.dense_floor) / (1 - options.dense_floor), 0.0)
     return text, np.where(np.isnan(dense), text, dense)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.search import rank as fuse
-from recollect.search.candidates import Gathering, Meaning, Passing
+from recollect.search.candidates import Asked, Gathering, Meaning, Passing
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
 from recollect.search.snippet import Highlighter
@@ -34,6 +34,7 @@ from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
     from recollect.search.embed.contract import Embedder
+    from recollect.search.text.exchanges import ExchangeIndex
     from recollect.search.vectors.index import VectorIndex
 
 _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
@@ -96,11 +97,13 @@ class Search:
         *,
         passing: Passing,
         fresh: Fresh,
+        exchanges: ExchangeIndex | None = None,
     ) -> None:
         self._view, self._text, self._sessions = view, text, sessions
         self._vectors, self._reranker = vectors, reranker
         self._passing, self._fresh = passing, fresh
         self._matcher = Matcher(text, sessions)
+        self._asked = None if exchanges is None else Asked(exchanges, Matcher(exchanges, sessions))
 
     def run(self, request: Request) -> Results:
         """The answer to one request."""
@@ -175,6 +178,7 @@ class Search:
             node,
             by_words=request.mode != "vector" and bool(words),
             meaning=meaning,
+            asked=self._asked,
         )
         gathering.run()
         if meaning is not None and gathering.explain.get("text") == 0:

@@ -25,6 +25,7 @@ class Weights:
     dense_beside: float = 0.2
     short_chars: float = 1200.0  # an entry of this length leans on its neighbours half as much as a tiny one
     session: float = 0.6  # of the mean of the session's best three: where there is more, it is about that
+    exchange: float = 1.0  # what was asked and what it came to, beside an entry of its own
     exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
     time: float = 0.5  # told within the time the question names
     project: float = 0.3  # option: of the project one works in; by judgement

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import tantivy
@@ -96,11 +96,23 @@ class Found:
         return cls(empty, empty, empty, empty, empty, empty, np.zeros(0, np.float32))
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Documents to add, of rows below `done`; first goes what is in place of them now, if anything is."""
+
+    done: int
+    documents: list[tantivy.Document]
+    instead_of: tantivy.Query | None = None
+
+
 class TextIndex:
     """One store's text index. Any number may search while one catches up.
 
     `stopped`: what the disk said when the last catching up ended early because of it.
     """
+
+    NAME = "text"
+    FORMAT = FORMAT
 
     def __init__(self, place: Place, epoch: int) -> None:
         self._place = place
@@ -111,11 +123,11 @@ class TextIndex:
         self._attach()
 
     @classmethod
-    def open(cls, folder: Path, store_id: str, epoch: int) -> TextIndex:
+    def open(cls, folder: Path, store_id: str, epoch: int) -> Self:
         """The index in a store's cache folder; an empty one where there is none that fits."""
         library = tantivy.__version__  # type: ignore[attr-defined]
-        bound = {"format": FORMAT, "tantivy": library, "store": store_id, "epoch": epoch}
-        return cls(Place(folder, "text", bound), epoch)
+        bound = {"format": cls.FORMAT, "tantivy": library, "store": store_id, "epoch": epoch}
+        return cls(Place(folder, cls.NAME, bound), epoch)
 
     @property
     def rows(self) -> int:
@@ -153,7 +165,7 @@ class TextIndex:
                     with _failing():
                         writer = self._writer(info.rows_end - self.rows)
                         self._forget(writer, view.replaced())
-                    batches = _batches(view, self.rows, info.rows_end)
+                    batches = self._batches(view, self.rows, info.rows_end)
                     until = math.inf if deadline is None else deadline
                     self._take(writer, batches, info.rows_end, until, progress)
             self.stopped = _reason(self._place.refusal)
@@ -221,6 +233,9 @@ class TextIndex:
             text = split_humps(text)
         return _WORDS.analyze(text) if field in ("body", "parts") else [text.lower()]
 
+    def _schema(self) -> tantivy.Schema:
+        return schema_builder().build()
+
     # -- the state of the index on disk ---------------------------------------------------------
 
     def _attach(self) -> None:
@@ -235,14 +250,14 @@ class TextIndex:
             except _Failed:
                 self._place.discard(self._data)
                 self._data = None
-        self._index = tantivy.Index(_schema())
+        self._index = tantivy.Index(self._schema())
         self._refresh()
 
     def _discard(self) -> None:
         if self._data is not None:
             self._place.discard(self._data)
         self._data = None
-        self._index = tantivy.Index(_schema())
+        self._index = tantivy.Index(self._schema())
         self._refresh()
 
     def _refresh(self) -> None:
@@ -269,7 +284,7 @@ class TextIndex:
         """For the holder of the lock, who starts afresh where there is nothing to go on with."""
         if self._data is None:
             self._data = self._place.begin()
-            self._index = _with_analyzers(tantivy.Index(_schema(), str(self._data)))
+            self._index = _with_analyzers(tantivy.Index(self._schema(), str(self._data)))
             self._refresh()
         threads = 1 if rows < SMALL_ROWS else min(os.cpu_count() or 1, THREADS_MAX)
         heap = HEAP_BYTES_SMALL if rows < SMALL_ROWS else HEAP_BYTES * threads
@@ -285,7 +300,7 @@ class TextIndex:
     def _take(
         self,
         writer: tantivy.IndexWriter,
-        batches: Iterator[list[StoredEntry]],
+        batches: Iterator[Batch],
         stop: int,
         deadline: float,
         progress: Callable[[int, int], None] | None,
@@ -296,9 +311,11 @@ class TextIndex:
         began = time.monotonic()
         due = began + FIRST_COMMIT_SECONDS
         for batch in batches:
-            done = batch[-1].row + 1
+            done = batch.done
             with _failing():
-                for document in _documents(batch):
+                if batch.instead_of is not None:
+                    writer.delete_documents_by_query(batch.instead_of)
+                for document in batch.documents:
                     writer.add_document(document)
                 now = time.monotonic()
                 if done == stop or now >= min(due, deadline):
@@ -310,6 +327,11 @@ class TextIndex:
                 break
         with _failing():
             self._settle(writer, deadline)
+
+    def _batches(self, view: View, start: int, stop: int) -> Iterator[Batch]:
+        """The documents of some rows."""
+        for batch in _batches(view, start, stop):
+            yield Batch(batch[-1].row + 1, list(_documents(batch)))
 
     def _commit(self, writer: tantivy.IndexWriter, rows: int) -> None:
         assert self._data is not None
@@ -352,11 +374,11 @@ class _Now:
     def rows_of(self, query: tantivy.Query) -> Array:
         """Every row that matches, in any order."""
         hits = self.searcher.search(query, max(self.searcher.num_docs, 1), count=False).hits
-        return self._column("row", hits)
+        return self.column("row", hits)
 
     def found(self, hits: Hits) -> Found:
         rows, sessions, times, kinds, chars, gists = (
-            self._column(name, hits) for name in ("row", "session", "time", "kind", "chars", "gist")
+            self.column(name, hits) for name in ("row", "session", "time", "kind", "chars", "gist")
         )
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.rows:
             raise ValueError("rows that were never indexed")
@@ -365,9 +387,9 @@ class _Now:
 
     def _last_row(self) -> int:
         last = self.searcher.search(tantivy.Query.all_query(), 1, count=False, order_by_field="row").hits
-        return int(self._column("row", last).max(initial=-1))
+        return int(self.column("row", last).max(initial=-1))
 
-    def _column(self, name: str, hits: Hits) -> Array:
+    def column(self, name: str, hits: Hits) -> Array:
         values = self.searcher.fast_field_values(name, [address for _, address in hits])
         if None in values:
             raise ValueError("documents without a " + name)
@@ -470,7 +492,8 @@ def _line(stored: StoredEntry) -> str:
     return stored.id.partition(".")[0]
 
 
-def _schema() -> tantivy.Schema:
+def schema_builder() -> tantivy.SchemaBuilder:
+    """The fields of an entry's document."""
     builder = tantivy.SchemaBuilder()
     for name in ("row", "session", "kind"):
         builder.add_unsigned_field(name, indexed=True, fast=True)
@@ -483,7 +506,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("whole", tokenizer_name="whitespace", index_option="basic")
     builder.add_text_field("parts", tokenizer_name="words", index_option="basic")
     builder.add_text_field("cjk", tokenizer_name="whitespace", index_option="position")
-    return builder.build()
+    return builder
 
 
 def _with_analyzers(index: tantivy.Index) -> tantivy.Index:

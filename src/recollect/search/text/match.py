@@ -177,10 +177,14 @@ class Matcher:
     def _telling(self, field: str, text: str) -> list[str]:
         """The terms that say something, the rarest of them if there are too many."""
         every = sorted(set(self._index.analyze(field, text)))
-        terms = [term for term in every if term not in self._stop_terms] or every
+        terms = [term for term in every if not self._is_grammar(term)] or every
         if len(terms) <= TERMS_MAX:
             return terms
         return sorted(terms, key=lambda term: (self._index.frequency(field, term), term))[:TERMS_MAX]
+
+    def _is_grammar(self, term: str) -> bool:
+        """Whether a term says nothing: a stop word; of Japanese what has no character of a word's own."""
+        return term in self._stop_terms or _HIRAGANA.fullmatch(term) is not None
 
     @lazy
     def _stop_terms(self) -> frozenset[str]:
@@ -269,6 +273,7 @@ class Matcher:
         return self._like("type", encodable(value), "", "(/.*)?")
 
 
+_HIRAGANA = re.compile("[\u3041-\u309f\u30fc]+")  # endings, particles, "was", "why"
 _MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 _SCALED = ("body", "cjk")  # a word that is in no identifier would be taken for the rarest of all
 _FIELDS = {"body": 1.0, "parts": PARTS_WEIGHT, "whole": WHOLE_WEIGHT, "cjk": 1.0}
