@@ -16,7 +16,7 @@ CORES := -n auto --dist worksteal
 
 # An environment that was begun and failed is begun again.
 .DELETE_ON_ERROR:
-.PHONY: start test test-full test-agents agents wheel-check lint bench clean
+.PHONY: start test test-full test-agents agents wheel-check lint lock bench clean
 
 start: $(VENV)/installed
 	@$(BIN)/recollect start
@@ -46,6 +46,10 @@ lint: $(VENV)/tested
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy
 
+# Pins what is new and takes the hashes of all files: what pip's index says, on any machine.
+lock: $(VENV)/tested
+	$(BIN)/python tools/lock.py
+
 bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.store
 	$(BIN)/python -m benchmarks.search
@@ -63,11 +67,11 @@ $(VENV)/installed: $(BIN)/python pyproject.toml requirements.lock
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-$(VENV)/tested: $(VENV)/installed
+$(VENV)/tested: $(VENV)/installed requirements-test.lock
 	@$(BIN)/python tools/install.py test
 	@touch $@
 
-$(VENV)/benched: $(VENV)/installed
+$(VENV)/benched: $(VENV)/installed constraints.txt
 	@$(BIN)/python tools/install.py bench
 	@touch $@
 

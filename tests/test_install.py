@@ -29,7 +29,7 @@ def test_an_install_that_works_ends_in_one_line_without_pips_warnings(
     said = ("Collecting numpy>=2.0", "Installing collected packages: numpy, h5py, recollect")
     assert install.main([], pip(tmp_path, *said)) == 0
     shown = capsys.readouterr()
-    assert shown.err.splitlines()[-1] == "installed recollect and 2 packages it needs"
+    assert shown.err.splitlines()[-1] == "installed recollect and 4 packages it needs"  # in two steps
     assert "WARNING" not in shown.out + shown.err
 
 
@@ -92,19 +92,32 @@ def test_a_terminal_sees_one_line_that_changes(tmp_path: Path, monkeypatch: pyte
     assert not any("\n" in text for text in moving)
 
 
-@pytest.mark.parametrize("extras", [(), ("test", "bench")])
-def test_pip_is_asked_for_this_tree_with_its_extras_and_the_lock(
-    extras: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("extras", "lock"), [((), "requirements.lock"), (("test",), "requirements-test.lock")]
+)
+def test_what_is_locked_is_checked_by_its_hash_and_nothing_else_is_fetched(
+    extras: tuple[str, ...], lock: str, tmp_path: Path
 ) -> None:
     script = tmp_path / "pip.py"
-    script.write_text(
-        f"import os, sys\nopen({str(tmp_path / 'asked')!r}, 'w').write("
-        "'\\n'.join([*sys.argv, os.environ['PIP_CONSTRAINT'], os.environ['PIP_BUILD_CONSTRAINT']]))"
-    )
+    script.write_text(f"import sys\nprint(*sys.argv[1:], file=open({str(tmp_path / 'asked')!r}, 'a'))")
     assert install.main(extras, [sys.executable, str(script)]) == 0
-    *_, what, lock, build_lock = (tmp_path / "asked").read_text().splitlines()
-    assert what == str(ROOT) + ("[test,bench]" if extras else "")
-    assert lock == build_lock == (ROOT / "requirements.lock").as_uri()
+    locked, tree = (tmp_path / "asked").read_text().splitlines()
+    assert locked.endswith(f"--require-hashes --only-binary :all: --requirement {ROOT / lock}")
+    assert tree.endswith(f"--no-build-isolation --no-deps --no-index --editable {ROOT}")
+
+
+def test_what_is_compared_with_has_no_lock_and_moves_nothing_that_has() -> None:
+    locked, tree = install.steps(["bench"])
+    assert locked == install.steps([])[0]
+    assert tree[1:] == ["--constraint", str(ROOT / "constraints.txt"), "--editable", f"{ROOT}[bench]"]
+
+
+def test_nothing_follows_a_step_that_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE."
+    assert install.main([], pip(tmp_path, said, status=1)) == 1
+    shown = capsys.readouterr().err
+    assert shown.count(said) == 1
+    assert "not the one that was locked" in shown
 
 
 class TestMakingTheEnvironment:

@@ -23,7 +23,7 @@ from tests.support.readme import ageless, shown_commands, shown_python
 
 pytestmark = pytest.mark.wheel
 
-LOCK = (ROOT / "requirements.lock").as_uri()
+VERSIONS = (ROOT / "constraints.txt").as_uri()
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _behind(path: Path) -> list[Path]:
 def test_the_data_that_the_package_reads_is_in_the_wheel(built: Built) -> None:
     for pattern in (
         r"redact/issuers\.toml$",
-        r"embed/static-256\.npz$", r"embed/NOTICE$", r"/prices\.json$", r"/plugin/hooks/hooks\.json$",
+        r"embed/static-256\.npz$", r"embed/NOTICE$", r"/prices\.json$",
         r"/plugin/\.claude-plugin/plugin\.json$", r"/SKILL\.md$", r"/sample/claude/.*\.jsonl$",
         r"/sample/codex/.*\.jsonl$", r"/py\.typed$", r"dist-info/licenses/LICENSE$",
     ):  # fmt: skip
@@ -129,7 +129,14 @@ def test_tests_benchmarks_and_caches_are_in_neither(built: Built) -> None:
 
 def test_the_sdist_builds_without_the_repository(built: Built) -> None:
     """`build` makes the wheel out of the sdist, so it holds all that takes; what is left are its pages."""
-    assert {"README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "requirements.lock"} <= built.sdist_files
+    assert {
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "constraints.txt",
+        "requirements.lock",
+    } <= built.sdist_files
     assert "docs/format.md" in built.sdist_files
 
 
@@ -215,11 +222,12 @@ def _stop_event(log: Path) -> str:
 
 
 def _pip_run(*words: str | Path) -> None:
-    """Run pip, or what runs it, with the versions of the lock; all it said is shown if it fails."""
-    pinned = {"PIP_CONSTRAINT": LOCK, "PIP_BUILD_CONSTRAINT": LOCK, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    """Run pip, or what runs it, with the versions of the locks; all it said is shown if it fails."""
+    # What builds is pinned too, which pip names differently since 25.3.
+    pinned = {"PIP_CONSTRAINT": VERSIONS, "PIP_BUILD_CONSTRAINT": VERSIONS}
     done = subprocess.run(
         words,
-        env={**os.environ, **pinned},
+        env={**os.environ, **pinned, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

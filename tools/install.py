@@ -2,6 +2,10 @@
 
     .venv/bin/python tools/install.py [EXTRA...]
 
+First what is locked, every file by its hash and none that would have to be built; then the tree itself, in
+place, by the build tools that are there now, with nothing fetched. Only what no lock has, the competitors of
+the benchmarks (`bench`), comes as pip finds it, in the versions of `constraints.txt` where that has one.
+
 pip works for minutes and says either nothing or far too much. Here one line follows it: what is being
 fetched, then how many packages of how many are in. pip's warnings are about its own settings and stay
 unseen, unless it fails: then all it said is shown, and a next step.
@@ -22,7 +26,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LOCK = ROOT / "requirements.lock"
+LOCKS = {(): ROOT / "requirements.lock", ("test",): ROOT / "requirements-test.lock"}
+VERSIONS = ROOT / "constraints.txt"
 PIP = (sys.executable, "-m", "pip")
 
 _LOOK_EVERY_SECONDS = 0.5
@@ -37,6 +42,11 @@ _NEXT_STEPS = (
         "What was fetched is kept; the same command again goes on from there.",
     ),
     (
+        r"DO NOT MATCH THE HASHES",
+        "A file is not the one that was locked: do not install it.\n"
+        "`{pip} config list` shows where pip got it.",
+    ),
+    (
         r"Could not find a version|No matching distribution|ResolutionImpossible|Failed building wheel",
         "Where pip looks there is no file of some package for this Python: `{pip} config list` shows where.\n"
         "If the place is right, try another Python: make PYTHON=python3.12 ...",
@@ -46,14 +56,34 @@ _NEXT_STEPS = (
 
 
 def main(extras: Sequence[str], pip: Sequence[str] = PIP) -> int:
-    what = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
     said: list[str] = []
     shown, work = Line(), Work(Path(sysconfig.get_path("purelib")))
+    for words in steps(extras):
+        failed = _follow([*pip, "install", "--no-input", "--progress-bar", "off", *words], said, shown, work)
+        if failed:
+            print("".join(said), next_step("".join(said)), sep="\n", file=sys.stderr)
+            return 1
+    print(work.result(), file=sys.stderr)
+    return 0
+
+
+def steps(extras: Sequence[str]) -> list[list[str]]:
+    """What pip is told, one call after the other."""
+    lock = LOCKS[("test",) if "test" in extras else ()]
+    locked = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(lock)]
+    tree = ["--no-build-isolation", "--no-deps", "--no-index", "--editable", str(ROOT)]
+    if not (others := [each for each in extras if (each,) not in LOCKS]):
+        return [locked, tree]
+    what = f"{ROOT}[{','.join(others)}]"
+    return [locked, ["--no-build-isolation", "--constraint", str(VERSIONS), "--editable", what]]
+
+
+def _follow(words: Sequence[str], said: list[str], shown: Line, work: Work) -> int:
     with subprocess.Popen(
-        [*pip, "install", "--no-input", "--progress-bar", "off", "--editable", what],
+        words,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=_environment(),
+        env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
         text=True,
         errors="replace",
     ) as process:
@@ -63,11 +93,7 @@ def main(extras: Sequence[str], pip: Sequence[str] = PIP) -> int:
                 work.hear(line)
             shown.show(work.state())
     shown.clear()
-    if process.returncode:
-        print("".join(said), next_step("".join(said)), sep="\n", file=sys.stderr)
-        return 1
-    print(work.result(), file=sys.stderr)
-    return 0
+    return process.returncode
 
 
 def next_step(said: str) -> str:
@@ -85,6 +111,7 @@ class Work:
         self._fetched: list[str] = []
         self._size = ""
         self._listed: list[str] = []
+        self._others = 0
 
     def hear(self, line: str) -> None:
         """Take in one line of pip's."""
@@ -96,6 +123,8 @@ class Work:
             self._size = ", " + found[1]
         elif line.startswith("Installing collected packages: "):
             self._listed = line.partition(": ")[2].strip().split(", ")
+            self._before = self._present()
+            self._others += sum(name != "recollect" for name in self._listed)
 
     def state(self) -> str:
         """One line of what is going on now."""
@@ -107,8 +136,8 @@ class Work:
         return "asking pip what is needed"
 
     def result(self) -> str:
-        others = [name for name in self._listed if name != "recollect"]
-        return f"installed recollect and {len(others)} packages it needs" if others else "installed recollect"
+        others = f" and {self._others} packages it needs" if self._others else ""
+        return "installed recollect" + others
 
     def _present(self) -> set[str]:
         return {path.name for path in self._folder.glob("*.dist-info")}
@@ -155,13 +184,6 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[str | None]:
             yield heard.get(timeout=_LOOK_EVERY_SECONDS)
         except queue.Empty:
             yield None
-
-
-def _environment() -> dict[str, str]:
-    """pip's environment: what builds the package is pinned too, which pip names differently since 25.3."""
-    # An address, because pip splits a variable at blanks.
-    pinned = {"PIP_CONSTRAINT": LOCK.as_uri(), "PIP_BUILD_CONSTRAINT": LOCK.as_uri()}
-    return {**os.environ, **pinned, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 if __name__ == "__main__":

@@ -45,6 +45,11 @@ class Config:
         return self.store if isinstance(self.store, str) else str(self.store.absolute())
 
     @property
+    def plugins(self) -> Path:
+        """Where plugins for agents are written."""
+        return _default_store().with_name("plugins").absolute()
+
+    @property
     def state(self) -> Path:
         """Where the hooks of this store keep what they need from one event to the next."""
         import hashlib

@@ -6,8 +6,10 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,11 @@ def tree(folder: Path) -> dict[str, bytes]:
     files = (path for path in folder.rglob("*") if path.is_file())
     found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
     return {name: data for name, data in found.items() if not name.startswith("cache")}
+
+
+def _hook_commands(path: Path) -> list[str]:
+    hooks = json.loads(path.read_text())["hooks"]
+    return [hook["command"] for entries in hooks.values() for entry in entries for hook in entry["hooks"]]
 
 
 pytestmark = pytest.mark.on_disk("hooks append to a file")
@@ -278,6 +285,71 @@ class TestHook:
         assert answer.code == 10
         assert "settings.json: not changed" in answer.err
         assert settings.read_text() == "[]"
+
+    def test_a_plugin_is_written_for_its_owner_alone_and_told_how_to_install(
+        self, recollect: Any, machine: Path
+    ) -> None:
+        assert recollect("hook", "status", "--agent", "claude", "--json").json["plugin"] is None
+        told = recollect("hook", "plugin", "--json").json
+        folder = Path(told["plugin"])
+        assert folder == machine / ".local/share/recollect/plugins/claude"
+        assert told["steps"][0] == f"claude plugin marketplace add {folder}"
+        assert {path.stat().st_mode & 0o077 for path in (folder, *folder.rglob("*"))} == {0}
+        assert recollect("hook", "status", "--agent", "claude", "--json").json["plugin"] == str(folder)
+        before = tree(folder)
+        assert recollect("hook", "plugin", "--store", machine / "other.h5").code == 0
+        assert f"{machine}/other.h5" in (folder / "hooks/hooks.json").read_text()
+        assert f"{machine}/other.h5" in (folder / ".mcp.json").read_text()
+        shown = recollect("hook", "plugin").out
+        assert all(step in shown for step in told["steps"])
+        assert tree(folder) == before
+
+    def test_hooks_are_installed_where_nothing_can_be_remembered(
+        self, recollect: Any, machine: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (machine / "file").touch()
+        monkeypatch.setenv("RECOLLECT_CACHE", str(machine / "file/cache"))
+        answer = recollect("hook", "install", "--agent", "claude")
+        assert (answer.code, answer.err) == (0, "")
+        assert recollect("hook", "remove", "--agent", "claude").code == 0
+
+    def test_a_plugin_is_not_written_through_a_link(self, recollect: Any, machine: Path) -> None:
+        mine = machine / "mine"
+        (mine / "hooks").mkdir(parents=True)
+        (mine / "hooks/hooks.json").write_text("mine")
+        place = machine / ".local/share/recollect/plugins"
+        place.mkdir(parents=True)
+        (place / "claude").symlink_to(mine)
+        answer = recollect("hook", "plugin")
+        assert answer.code != 0
+        assert "it is a symbolic link" in answer.err
+        assert [path.name for path in mine.rglob("*") if path.is_file()] == ["hooks.json"]
+        assert (mine / "hooks/hooks.json").read_text() == "mine"
+
+    def test_every_command_that_others_are_given_begins_with_a_whole_path(
+        self, recollect: Any, machine: Path
+    ) -> None:
+        """A name would be whatever the PATH of that moment has under it."""
+        recollect("init", "--yes", "--agent", "claude", "--agent", "codex")
+        plugin = Path(recollect("hook", "plugin", "--json").json["plugin"])
+        service = Path(recollect("watch", "--install", "--json").json["path"])
+        given = [
+            *_hook_commands(machine / ".claude/settings.json"),
+            *_hook_commands(machine / ".codex/hooks.json"),
+            *_hook_commands(plugin / "hooks/hooks.json"),
+        ]
+        assert len(given) == 18
+        toml = tomllib.loads((machine / ".codex/config.toml").read_text())
+        begin = [shlex.split(line)[0] for line in given]
+        begin += [toml["notify"][0], toml["mcp_servers"]["recollect"]["command"]]
+        for path in (machine / ".claude.json", plugin / ".mcp.json"):
+            begin.append(json.loads(path.read_text())["mcpServers"]["recollect"]["command"])
+        if sys.platform.startswith("linux"):
+            begin += re.findall(r'^Exec\w+="?([^"\s]+)', service.read_text(), re.MULTILINE)
+            assert len(begin) >= 23
+        for program in begin:
+            assert os.path.isabs(program)
+            assert os.access(program, os.X_OK)
 
     def test_status_says_what_is_off(self, recollect: Any, settings: Path, tmp_path: Path) -> None:
         assert "Claude Code: not installed" in recollect("hook", "status").out

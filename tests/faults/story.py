@@ -2,30 +2,37 @@
 
 The sources lie outside the store's folder and are never cut. `Story.states[n]` is what
 a reader sees after step n of an undisturbed run; a store found after a crash must show
-the state of the last acknowledged step, or of the one that was under way.
+the state of the last acknowledged step, or of the one that was under way. A step that commits several
+times is held to each commit that returned: `Story.between[n]` is what is seen after each of step n.
+
+`stories.py` tells other lives.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from unittest import mock
 
 from tests.support import DATA
 
 from recollect.config import Config
 from recollect.intake.discover import discover
 from recollect.light.disk import Disk
+from recollect.light.journal import Journal
 from recollect.memory import Memory
+from recollect.recall.saved import saved
 from recollect.store.contract import View
 from recollect.store.derived import DerivedTable, Rewrite
 from recollect.store.hdf5.check import check_path
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.testing.derived import COLUMNS, ROWS, listed, make
-from recollect.values.errors import StoreMissing
+from recollect.values.errors import RecollectError, StoreMissing
 from recollect.values.records import Segment
 from recollect.values.stored import source_bytes
 
@@ -64,11 +71,19 @@ def ingest(store: Hdf5Store, paths: list[Path]) -> None:
     memory(store).ingest(paths)
 
 
+def only_recover(store: Hdf5Store) -> None:
+    """What any next writer does first."""
+    with store.writer():
+        pass
+
+
 def derive(store: Hdf5Store) -> None:
     """Bring a derived table up to date that a rewrite drops, and one that it carries."""
     with store.writer() as writer:
+        built = {table.name: table.built_to for table in writer.view().derived_tables()}
         for table in (ROWS, CARRIED):
-            writer.add_derived(table, make(writer.view(), 0, 40), built_to=40)
+            if built.get(table.name, 0) < 40:  # a commit that failed may have been made all the same
+                writer.add_derived(table, make(writer.view(), 0, 40), built_to=40)
         writer.commit()
 
 
@@ -107,6 +122,11 @@ def state_of_view(seen: View) -> State:
             (table, table.rows, table.built_to, listed(seen.derived(table)))
             for table in seen.derived_tables()
         ],
+        "vectors": {
+            model.name: hashlib.sha256(b"".join(part.tobytes() for part in seen.vectors(model))).hexdigest()
+            for model in seen.vector_models()
+        },
+        "saved": [(thread.id, thread.name, len(thread.pieces)) for thread in saved(seen)],
     }
 
 
@@ -116,7 +136,19 @@ class Story:
 
     folder: Path
     states: list[State | None] = field(default_factory=list)
+    between: dict[int, list[State | None]] = field(default_factory=dict)
     final: State = field(default_factory=dict)
+
+    name: ClassVar[str] = "life"
+    grown_from: ClassVar[int] = 7  # the first step before which the sources are whole
+    kept: ClassVar[tuple[str, ...]] = (
+        "derived",
+        "vectors",
+        "saved",
+    )  # what an ingest neither makes nor loses
+    is_repeatable: ClassVar[bool] = True  # a step that failed may simply be taken again
+    told_as: ClassVar[tuple[str, ...]] = (STORE,)  # what an error must name one of
+    raises: ClassVar[tuple[type[Exception], ...]] = (RecollectError,)  # what a step that fails may raise
 
     def __post_init__(self) -> None:
         self.swept, self.live, self.probed = (self.folder / n for n in ("swept", "live", "probed"))
@@ -154,6 +186,10 @@ class Story:
             lambda store: memory(store).checkpoint(),
         ]
 
+    def prepare(self, step: int) -> None:
+        """Sources as they are before a step."""
+        self.grow() if step >= self.grown_from else self.shrink()
+
     def shrink(self) -> None:
         """Sources as they are when the story begins: half of every transcript."""
         for path, data in self.whole.items():
@@ -175,44 +211,88 @@ class Story:
             at += len(data)
         return pieces
 
+    @contextlib.contextmanager
+    def set_up(self, disk: Disk) -> Iterator[None]:
+        """What is otherwise than in the product while this story is played."""
+        yield
+
     def play(self, path: Path, disk: Disk, tell: Callable[[str, int], object], *, last: int = 99) -> None:
-        """Make the store and take every step, telling of each one's start and acknowledgement."""
+        """Make the store and take every step, telling of each one's start, commits and acknowledgement."""
         self.shrink()
-        tell("start", 0)
-        with Hdf5Store.open(path, create=True, disk=disk) as store:
-            tell("ack", 0)
-            for n, step in enumerate(self.steps()[:last], 1):
-                tell("start", n)
-                step(store)
-                tell("ack", n)
+        with self.set_up(disk), telling_commits(path, tell):
+            tell("start", 0)
+            with Hdf5Store.open(path, create=True, disk=disk) as store:
+                tell("ack", 0)
+                for n, step in enumerate(self.steps()[:last], 1):
+                    tell("start", n)
+                    step(store)
+                    tell("ack", n)
+
+    def act(self, step: int, path: Path, disk: Disk) -> None:
+        """One step alone, from opening the store to closing it."""
+        self.prepare(step)
+        with self.set_up(disk), Hdf5Store.open(path, create=step == 0, disk=disk) as store:
+            if step:
+                self.steps()[step - 1](store)
 
     def learn(self, scratch: Path) -> None:
-        """An undisturbed run: what a reader sees after each step, and at the very end."""
+        """An undisturbed run: what a reader sees after each step and commit, and at the very end."""
 
         def look(what: str, step: int) -> None:
             if what == "ack":
-                with Hdf5Store.open(scratch / STORE, disk=QuietDisk()) as store:
-                    self.states.append(state_of(store))
+                self.states.append(self.seen(scratch / STORE))
+            elif what == "commit" and self.states:
+                self.between.setdefault(len(self.states), []).append(self.seen(scratch / STORE))
 
         scratch.mkdir()
         self.play(scratch / STORE, QuietDisk(), look)
+        self.grow()
         with Hdf5Store.open(scratch / "clean.h5", create=True, disk=QuietDisk()) as store:
             ingest(store, self.everything)
             self.final = state_of(store)
 
-    def allowed(self, acked: int, under_way: int) -> list[State | None]:
-        """What may be seen after a crash: all of what was acknowledged, all or nothing of the rest."""
-        return [self.states[n] if n >= 0 else None for n in (acked, under_way)]
+    def seen(self, path: Path) -> State | None:
+        """What a reader finds there; None for no store."""
+        with Hdf5Store(path, disk=QuietDisk()) as store:
+            try:
+                return state_of(store)
+            except StoreMissing:
+                return None
+
+    def allowed(self, acked: int, under_way: int, commits: int | None = None) -> list[State | None]:
+        """What may be seen after a crash: all of what was acknowledged, all or nothing of the rest.
+
+        `commits`: how many of the step under way had returned, where that is known.
+        """
+        before = self.states[acked] if acked >= 0 else None
+        if under_way == acked:
+            return [before]
+        ladder = [before, *self.between.get(under_way, [])]
+        last = None if commits is None else commits + 2
+        return _distinct([*ladder[commits or 0 : last], self.states[under_way]])
+
+    def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
+        """What may follow a crash: a writer that writes nothing, or one that takes in everything."""
+        return [only_recover, self.ingest_again]
+
+    def ingest_again(self, store: Hdf5Store) -> None:
+        self.grow()
+        ingest(store, self.everything)
+
+    def completed(self, allowed: list[State | None]) -> list[State | None]:
+        """What `ingest_again` makes of any of these."""
+        return [
+            self.final | {part: state[part] for part in self.kept} for state in allowed if state is not None
+        ]
+
+    def is_allowed(self, seen: State | None, allowed: list[State | None]) -> bool:
+        return seen in allowed
 
     def check(self, folder: Path, allowed: list[State | None], *, complete: bool = True) -> None:
         """A folder found after a crash: nothing acknowledged is lost, and the next run completes it."""
         before = hashes(folder)
-        with Hdf5Store(folder / STORE, disk=QuietDisk()) as store:
-            try:
-                seen = state_of(store)
-            except StoreMissing:
-                seen = None
-            assert seen in allowed, difference(seen, allowed)
+        seen = self.seen(folder / STORE)
+        assert self.is_allowed(seen, allowed), difference(seen, allowed)
         assert hashes(folder) == before, "a reader changed a file"
         if complete:
             self.complete(folder / STORE)
@@ -227,14 +307,41 @@ class Story:
             number = store.append(probe)
             assert number in [n for n, _ in store.pending()], "a fresh append counts as folded already"
             ingest(store, self.everything)
-            seen = state_of(store)
-            final = self.final | {"derived": seen["derived"]}  # an ingest neither makes nor loses any
-            assert seen == final, difference(seen, [final])
+            self.check_complete(state_of(store))
             assert list(store.pending()) == []
-        left = sorted(
-            p.name for p in path.parent.iterdir() if p.name != STORE and not p.name.endswith(TEMPORARY)
-        )
+        left = sorted(p.name for p in path.parent.iterdir() if not self.may_stay(p))
         assert left == [], f"left behind: {left}"
+
+    def check_complete(self, seen: State) -> None:
+        final = self.final | {part: seen[part] for part in self.kept}
+        assert seen == final, difference(seen, [final])
+
+    def may_stay(self, path: Path) -> bool:
+        """Whether a file may lie in the store's folder when everything is done."""
+        return path.name == STORE or path.name.endswith(TEMPORARY)
+
+
+@contextlib.contextmanager
+def telling_commits(path: Path, tell: Callable[[str, int], object]) -> Iterator[None]:
+    """Have each commit and each append of a store told the moment it returns."""
+    commit_really, append_really = Hdf5Store._commit, Journal.append
+
+    def commit(self: Hdf5Store, *given: Any) -> None:
+        commit_really(self, *given)
+        if self.path.name == path.name:
+            tell("commit", 0)
+
+    def append(self: Journal, payload: bytes) -> int:
+        number = append_really(self, payload)
+        tell("commit", 0)
+        return number
+
+    with mock.patch.object(Hdf5Store, "_commit", commit), mock.patch.object(Journal, "append", append):
+        yield
+
+
+def _distinct(states: list[State | None]) -> list[State | None]:
+    return [state for n, state in enumerate(states) if state not in states[:n]]
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -249,5 +356,5 @@ def difference(seen: State | None, allowed: list[State | None]) -> str:
     """The parts in which a state is none of the allowed ones."""
     if seen is None or None in allowed:
         return f"saw {'no store' if seen is None else 'a store'}"
-    parts = [k for k in seen if all(a is None or seen[k] != a[k] for a in allowed)]
-    return "".join(f"\n{k}: {seen[k]}\nallowed: {[a and a[k] for a in allowed]}" for k in parts or seen)
+    parts = [k for k in seen if all(a is None or seen[k] != a.get(k) for a in allowed)]
+    return "".join(f"\n{k}: {seen[k]}\nallowed: {[a and a.get(k) for a in allowed]}" for k in parts or seen)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
+from tests.faults.crashes import empty, record
+from tests.faults.failures import FailingDisk, eves_of, failures, wrong_after, wrong_after_failed_sync
 from tests.faults.story import STORE, TEMPORARY, QuietDisk, Story, ingest, memory, state_of
 from tests.faults.world import RecordingDisk, World, write_files
 
@@ -26,129 +26,15 @@ from recollect.light import disk as disk_module
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import RecollectError, StoreMissing, StoreWriteFailed
 
-CALLS = ("open", "write", "truncate", "sync", "sync_data", "sync_folder", "rename", "unlink")
-
-
-class FailingDisk(QuietDisk):
-    """Fails one call, or that one and all that follow; a failing write may have written a part."""
-
-    def __init__(self, fails: int = -1, error: int = errno.EIO, *, stays: bool = False) -> None:
-        self.calls: list[str] = []
-        self.fails, self.error, self.stays = fails, error, stays
-
-    def _call(self, name: str) -> None:
-        self.calls.append(name)
-        at = len(self.calls) - 1
-        if at == self.fails or (self.stays and at > self.fails >= 0):
-            raise OSError(self.error, os.strerror(self.error))
-
-    def open(self, path: Path, **how: Any) -> int:
-        self._call("open")
-        return super().open(path, **how)
-
-    def write(self, fd: int, data: bytes | bytearray | memoryview, offset: int) -> None:
-        try:
-            self._call("write")
-        except OSError:
-            super().write(fd, bytes(data)[: len(data) // 2], offset)
-            raise
-        super().write(fd, data, offset)
-
-    def truncate(self, fd: int, size: int) -> None:
-        self._call("truncate")
-        super().truncate(fd, size)
-
-    def sync(self, fd: int) -> None:
-        self._call("sync")
-
-    def sync_data(self, fd: int) -> None:
-        self._call("sync_data")
-
-    def sync_folder(self, folder: Path) -> None:
-        self._call("sync_folder")
-
-    def rename(self, source: Path, target: Path) -> None:
-        self._call("rename")
-        super().rename(source, target)
-
-    def unlink(self, path: Path) -> None:
-        self._call("unlink")
-        super().unlink(path)
-
 
 @pytest.fixture(scope="module")
 def eves(story: Story, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The store's folder as it is before each step."""
-    root = tmp_path_factory.mktemp("eves")
-    live = root / "live"
-    live.mkdir()
-    eves: list[Path] = []
-
-    def keep(what: str, step: int) -> None:
-        if what == "start":
-            eves.append(Path(shutil.copytree(live, root / str(step))))
-
-    story.play(live / STORE, QuietDisk(), keep)
-    return eves
-
-
-def act(story: Story, step: int, path: Path, disk: FailingDisk) -> None:
-    """One step of the story, from opening the store to closing it."""
-    story.grow() if step > 5 else story.shrink()
-    with Hdf5Store.open(path, create=step == 0, disk=disk) as store:
-        if step:
-            story.steps()[step - 1](store)
-
-
-def calls_of(story: Story, eves: list[Path], step: int, folder: Path) -> list[str]:
-    disk = FailingDisk()
-    shutil.copytree(eves[step], folder / f"calls{step}")
-    act(story, step, folder / f"calls{step}" / STORE, disk)
-    return disk.calls
-
-
-def failures(story: Story, eves: list[Path], folder: Path) -> Iterator[tuple[int, int, str, int, bool]]:
-    """(step, call, its name, error, whether it lasts) of everything that can fail."""
-    for step in range(len(eves)):
-        for n, name in enumerate(calls_of(story, eves, step, folder)):
-            for error, stays in itertools.product((errno.EIO, errno.ENOSPC), (False, True)):
-                yield step, n, name, error, stays
-
-
-def check_failure(
-    story: Story, eves: list[Path], folder: Path, failure: tuple[int, int, str, int, bool]
-) -> None:
-    step, n, _, error, stays = failure
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(eves[step], folder)
-    acked, said = step - 1, ""
-    try:
-        act(story, step, folder / STORE, FailingDisk(n, error, stays=stays))
-        acked = step
-    except RecollectError as raised:
-        said = str(raised)
-    assert acked == step or STORE in said, "the message does not name the file"
-    assert acked == step or os.strerror(error) in said, f"the message does not say why: {said}"
-    story.check(folder, story.allowed(acked, step), complete=n % 2 == 0)
-
-
-def wrong_after(
-    story: Story, eves: list[Path], folder: Path, chosen: list[tuple[int, int, str, int, bool]]
-) -> list[str]:
-    wrong = []
-    for failure in chosen:
-        try:
-            check_failure(story, eves, folder / "found", failure)
-        except Exception as error:
-            step, n, name, number, stays = failure
-            how = f"step {step}, call {n} ({name}) {'and all later ones fail' if stays else 'fails'}"
-            wrong.append(f"{how} with {errno.errorcode[number]}: {type(error).__name__}: {error}")
-    return wrong
+    return eves_of(story, tmp_path_factory.mktemp("eves"))
 
 
 def test_any_storage_call_fails_once_or_from_then_on(story: Story, eves: list[Path], fast_path: Path) -> None:
     everything = list(failures(story, eves, fast_path))
-    assert {name for _, _, name, _, _ in everything} >= {
+    assert {failure.name for failure in everything} >= {
         "open",
         "write",
         "sync",
@@ -201,43 +87,13 @@ def test_a_commit_that_failed_is_not_acknowledged_by_a_second_try(story: Story, 
 
 @pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.full)])
 def test_what_a_failed_sync_left_behind_is_never_relied_on(story: Story, fast_path: Path, every: int) -> None:
-    """Each sync of the story fails once, and what it should have written may be gone for good; the
-    step is done again by another process, all goes well from there, and then the power is cut."""
-    clean = RecordingDisk(_empty(fast_path / "clean"))
-    with clean.links():
-        story.play(clean.root / STORE, clean, lambda what, step: None)
-    wrong = []
-    for n in range(0, clean.syncs, every):
-        disk = RecordingDisk(_empty(fast_path / "live"))
-        disk.fail_sync = {n}
-        with disk.links():
-            _play_with_second_tries(story, disk)
-        for seed in range(3):
-            found = _empty(fast_path / "found")
-            write_files(found, disk.world.after_power_cut(random.Random(seed)))
-            try:
-                story.check(found, [story.states[-1]], complete=seed == 0 and n % 3 == 0)
-            except Exception as error:
-                wrong.append(f"sync {n} failed, power cut (seed {seed}): {type(error).__name__}: {error}")
+    syncs = record(story, empty(fast_path / "clean")).syncs
+    wrong = [
+        each
+        for n in range(0, syncs, every)
+        for each in wrong_after_failed_sync(story, n, fast_path, complete=n % 3 == 0)
+    ]
     assert wrong == []
-
-
-def _play_with_second_tries(story: Story, disk: RecordingDisk) -> None:
-    story.shrink()
-    for step in [lambda store: None, *story.steps()]:
-        for _ in range(2):
-            try:
-                with Hdf5Store.open(disk.root / STORE, create=True, disk=disk) as store:
-                    step(store)
-                break
-            except StoreWriteFailed:
-                continue
-
-
-def _empty(folder: Path) -> Path:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    return folder
 
 
 def test_pages_of_a_failed_commit_never_meet_those_of_the_next(story: Story, fast_path: Path) -> None:
@@ -245,7 +101,7 @@ def test_pages_of_a_failed_commit_never_meet_those_of_the_next(story: Story, fas
     next commit writes other pages behind the end; the power is cut. The old redo file must not win."""
     wrong = []
     for n in range(5, 12):
-        disk = RecordingDisk(_empty(fast_path / "live"))
+        disk = RecordingDisk(empty(fast_path / "live"))
         disk.fail_sync = {n}
         with disk.links(), Hdf5Store.open(disk.root / STORE, create=True, disk=disk) as store:
             story.grow()
@@ -266,7 +122,7 @@ def _unreadable(disk: RecordingDisk, found: Path) -> Iterator[str]:
         failed = failed or op[0] == "sync_failed"
         for names in range(len(world.names_since) + 1 if failed and op[0] == "write" else 0):
             files = world.after_power_cut(random.Random(1), names_kept=names, mood="all")
-            write_files(_empty(found), files)
+            write_files(empty(found), files)
             try:
                 with Hdf5Store(found / STORE, disk=QuietDisk()) as store:
                     state_of(store)
@@ -358,3 +214,25 @@ def test_a_writer_leaves_the_work_of_others_alone(story: Story, fast_path: Path)
         memory(store).snapshot(copy)
     with Hdf5Store.open(copy, disk=QuietDisk()) as store:
         assert state_of(store) == story.final
+
+
+def test_a_copy_and_a_repair_that_fail_say_what_failed_first(story: Story, fast_path: Path) -> None:
+    """Clearing up fails as well on a disk like that, and must not stand in for the reason."""
+    path = fast_path / STORE
+    with Hdf5Store.open(path, create=True, disk=QuietDisk()) as store:
+        ingest(store, [story.live])
+    told: list[str] = []
+    for fails in range(1, 8):
+        for work in (
+            lambda store, n=fails: store.copy_to(str(fast_path / f"new{n}" / "copy.h5")),
+            lambda store: memory(store).repair(),
+        ):
+            with Hdf5Store(path, disk=FailingDisk(fails, stays=True)) as store:
+                try:
+                    work(store)
+                except RecollectError as error:
+                    told.append(str(error))
+    assert len(told) >= 10
+    assert [each for each in told if "Input/output error" not in each] == []
+    with Hdf5Store(path, disk=QuietDisk()) as store:
+        assert memory(store).info().lines

@@ -14,16 +14,21 @@ from __future__ import annotations
 import contextlib
 import copy
 import errno
+import linecache
 import os
 import random
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import recollect
 from recollect.light.disk import Disk
 
+PACKAGE = os.path.dirname(recollect.__file__) + os.sep
 SECTOR_BYTES = 512
 
 Op = tuple[Any, ...]
@@ -110,7 +115,7 @@ class World:
         elif kind == "sync_folder":
             self._sync_folder(rest[0])
         else:
-            assert kind in ("start", "ack"), op
+            assert kind in ("start", "commit", "ack"), op
 
     def _name(self, path: str, inode: int | None) -> None:
         _set(self.names, path, inode)
@@ -205,14 +210,19 @@ class RecordingDisk(Disk):
     """Does everything for real except syncing, and writes down what it did.
 
     `lies`: syncs are not written down either, as under eatmydata; the negative control.
+    `drop`: only those of one place in the product are not, named as in `sites`.
     `fail_sync`: the numbers of the syncs (of files and folders, from 0) that fail.
     """
 
-    def __init__(self, root: Path, world: World | None = None, *, lies: bool = False) -> None:
+    def __init__(
+        self, root: Path, world: World | None = None, *, lies: bool = False, drop: str | None = None
+    ) -> None:
         self.root = root
         self.log: list[Op] = []
         self.world = world or World()
         self.lies = lies
+        self.drop = drop
+        self.sites: Counter[str] = Counter()  # the places in the product that sync, and how often they did
         self.fail_sync: set[int] = set()
         self.syncs = 0
         self._numbers: dict[tuple[int, int], int] = {}  # (device, inode) -> number in the world
@@ -254,7 +264,7 @@ class RecordingDisk(Disk):
         if self._sync_fails():
             self.note("sync_failed", self._number(fd))
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        if not self.lies:
+        if self._is_kept():
             self.note("sync", self._number(fd))
 
     sync_data = sync
@@ -262,7 +272,7 @@ class RecordingDisk(Disk):
     def sync_folder(self, folder: Path) -> None:
         if self._sync_fails():
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        if not self.lies:
+        if self._is_kept():
             self.note("sync_folder", self._name(folder))
 
     def rename(self, source: Path, target: Path) -> None:
@@ -297,6 +307,12 @@ class RecordingDisk(Disk):
         self.syncs += 1
         return self.syncs - 1 in self.fail_sync
 
+    def _is_kept(self) -> bool:
+        """Whether a sync does what it says: always, unless it is of a place whose syncs are dropped."""
+        site = sync_site()
+        self.sites[site] += 1
+        return not self.lies and site != self.drop
+
     def _name(self, path: Path) -> str:
         name = str(Path(path).relative_to(self.root))
         return "" if name == "." else name
@@ -311,6 +327,17 @@ class RecordingDisk(Disk):
 
 
 _LINK, _MKDIR = os.link, os.mkdir
+
+
+def sync_site() -> str:
+    """The line of the product that asks for this sync: `module function: line`; "" for a test's own."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename == __file__ and frame.f_back is not None:
+        frame = frame.f_back
+    path, line = frame.f_code.co_filename, frame.f_lineno
+    if not path.startswith(PACKAGE):
+        return ""
+    return f"{path[len(PACKAGE) :]} {frame.f_code.co_qualname}: {linecache.getline(path, line).strip()}"
 
 
 def write_files(folder: Path, files: Files) -> None:

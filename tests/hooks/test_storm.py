@@ -18,14 +18,15 @@ from tests.support.mounts import leave_free, mounted, needs_root
 from recollect.cli.open_memory import open_memory
 from recollect.light.capture import followed
 from recollect.light.journal import journal_path
-from recollect.light.missed import is_missed, note_installed
+from recollect.light.missed import Taking, is_missed, note_first, note_installed, note_missed, note_removed
+from recollect.memory import Memory
 
 MANY = 24
 FIRST, LAST = 1, MANY + 2  # sessions before the storm and after it
 
 
 def look_by_command(desk: Desk) -> None:
-    args = argparse.Namespace(store=str(desk.store))
+    args = argparse.Namespace(store=str(desk.store), quiet=False)
     open_memory(args).close()
 
 
@@ -110,13 +111,19 @@ def test_a_look_takes_nothing_that_no_hook_was_meant_for(desk: Desk, monkeypatch
     session(desk, FIRST)
     look_by_command(desk)
     assert in_store(desk) == set()
-    state = desk.config.state
-    note_installed(str(state), project=True)
-    (state / "complete").unlink()
+    state = str(desk.config.state)
+    for agents, project in ((["claude"], True), (["codex"], False)):
+        note_installed(state, agents, project=project)
+        note_missed(state)
+        look_by_command(desk)
+        assert in_store(desk) == set()
+    note_installed(state, ["claude"], project=False)
+    note_removed(state, ["claude", "codex"])
+    note_missed(state + "/other")
     look_by_command(desk)
     assert in_store(desk) == set()
-    note_installed(str(state), project=False)
-    (state / "complete").unlink()
+    note_installed(state, ["claude"], project=False)
+    note_missed(state)
     look_by_command(desk)
     assert in_store(desk) == {uuid_of(FIRST)}
 
@@ -127,13 +134,77 @@ def test_what_was_missed_stays_missed_while_the_store_cannot_be_written(
     as_desk(desk, monkeypatch)
     session(desk, FIRST)
     state = str(desk.config.state)
-    note_installed(state, project=False)
-    (desk.config.state / "complete").unlink()
+    note_installed(state, ["claude"], project=False)
+    note_missed(state)
     with holding(desk.store, "WRITER"), closing(desk.memory()) as memory:
         assert not memory.take_missed(timeout=0.0)
     assert is_missed(state)
     with closing(desk.memory()) as memory:
         assert memory.take_missed()
+    assert in_store(desk) == {uuid_of(FIRST)}
+
+
+def test_a_look_that_is_killed_leaves_word_for_the_next(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_desk(desk, monkeypatch)
+    session(desk, FIRST)
+    state = str(desk.config.state)
+    note_installed(state, ["claude"], project=False)
+    note_missed(state)
+    begun = Taking(state)  # as of a process that is killed next
+    begun.begin()
+    assert is_missed(state)
+    with closing(desk.memory()) as memory, monkeypatch.context() as stopped:
+        stopped.setattr(Memory, "ingest", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            memory.take_missed()
+    assert is_missed(state)
+    look_by_command(desk)
+    assert in_store(desk) == {uuid_of(FIRST)}
+    assert not is_missed(state)
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_what_is_missed_while_somebody_looks_counts(desk: Desk) -> None:
+    state = str(desk.config.state)
+    note_installed(state, ["claude"], project=False)
+    for meanwhile in (note_missed, note_first):
+        note_missed(state)
+        taking = Taking(state)
+        taking.begin()
+        meanwhile(state)
+        taking.end()
+        assert is_missed(state) == (meanwhile is note_missed)
+
+
+def test_a_look_takes_so_much_at_once_and_goes_on_the_next_time(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_desk(desk, monkeypatch)
+    for number in range(1, 4):
+        session(desk, number)
+    note_installed(str(desk.config.state), ["claude"], project=False)
+    note_missed(str(desk.config.state))
+    # What no hook follows is not taken, so it must not come before what is, however new and large.
+    (desk.transcript.parent / "notes.txt").write_bytes(b"x" * 100_000)
+    monkeypatch.setattr("recollect.memory.MISSED_BYTES", desk.transcript.stat().st_size + 10)
+    for found in range(1, 4):
+        look_by_command(desk)
+        assert len(in_store(desk)) == found
+    look_by_command(desk)
+    assert not is_missed(str(desk.config.state))
+
+
+def test_a_payload_that_nobody_could_read_counts_as_missed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_desk(desk, monkeypatch)
+    session(desk, FIRST)
+    assert desk.call("Stop", given=b"").harmless
+    assert desk.quiet()
+    look_by_command(desk)
     assert in_store(desk) == {uuid_of(FIRST)}
 
 

@@ -212,3 +212,37 @@ def test_a_source_whose_sums_are_not_known_is_compared_in_full_once(
         write(path, path.read_bytes().replace(b"line 003", b"LINE 003") + grown(range(23, 24)))
         assert memory.ingest([path]).restarted == 1
         assert b"".join(memory.raw(uuid_of(1))) == path.read_bytes()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_hook_that_lags_behind_a_sweep_makes_no_file_that_never_was(folder: Path, there: bool) -> None:
+    """It goes on from its own mark, and what lies between was changed since the sweep took it."""
+    path = write(claude_path(folder / "logs", 1), grown(range(2)))
+    behind = path.stat().st_size
+    with open_memory(folder / "m.h5") as memory:
+        memory.ingest([path])
+        write(path, grown(range(4)))
+        memory.ingest([path])
+        whole = grown(range(4)).replace(b"line 002", b"LINE 002") + grown(range(4, 5))
+        write(path, whole)
+        (source,) = memory.sources(uuid_of(1))
+        memory.append(Segment(source.file, HOST, behind, whole[behind:]))
+        if not there:
+            path.unlink()
+        memory.checkpoint()
+        assert b"".join(memory.raw(uuid_of(1))) == whole
+        assert memory.check() == []
+
+
+def test_a_fold_compares_also_what_an_earlier_version_stored(folder: Path) -> None:
+    path = write(claude_path(folder / "logs", 1), grown(range(40)))
+    with open_memory(folder / "m.h5") as memory, pytest.MonkeyPatch.context() as earlier:
+        earlier.setattr(Checkpoints, "joined", lambda self, state: state)
+        memory.ingest([path])
+    with open_memory(folder / "m.h5") as memory:
+        before = path.stat().st_size
+        changed = path.read_bytes().replace(b"line 002", b"LINE 002") + grown(range(40, 41))
+        with path.open("r+b") as file:
+            file.write(changed)
+        by_hook(memory, path, before)
+        assert b"".join(memory.raw(uuid_of(1))) == changed

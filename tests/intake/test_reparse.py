@@ -49,6 +49,17 @@ def test_the_same_adapters_give_the_same_store_without_any_log(memory: Memory, f
     assert memory.ingest([folder / "logs"]).bytes_parsed == 0  # and it still knows how far it had read
 
 
+@pytest.mark.parametrize("size", [1, 3_000])
+def test_however_few_lines_are_taken_at_once_the_store_is_the_same(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    before = content(memory)
+    monkeypatch.setattr("recollect.intake.reparse._BYTES_AT_ONCE", size)
+    memory.reparse()
+    assert content(memory) == before
+    assert memory.check() == []
+
+
 def test_a_better_adapter_changes_entries_and_no_line(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
 import os
 import re
 import signal
+import socket
 import stat
 import time
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.mcp.conftest import machine, started
 from tests.mcp.scripted import HELLO, SLOW, Scripted, Start
 
+from recollect.mcp.connections import CONNECTIONS_MAX
 from recollect.mcp.http import token_of
 from recollect.values.errors import UsageError
 
@@ -47,7 +50,7 @@ class Served:
         """Status, headers, body. A header given as None is left out."""
         ours: dict[str, str | None] = {"Host": f"127.0.0.1:{self.port}", "Authorization": self.bearer, **GOOD}
         ours |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for name, value in ours.items():
@@ -226,6 +229,117 @@ def test_it_ends_when_told_to(store: Path, start: Start, tmp_path: Path) -> None
     served.process.wait(4)
     for each in (listens, waits, asks):
         each.close()
+
+
+HALF = {
+    "silent": b"",
+    "half a head": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nAuthoriza",
+    "no token": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Length: 1000\r\n\r\n{",
+    "wrong token": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nAuthorization: Bearer x\r\n"
+    b"Content-Length: 1000\r\n\r\n{",
+    "half a body": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nAuthorization: BEARER\r\n"
+    b"Content-Length: 1000\r\n\r\n{",
+    "half a chunk": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nAuthorization: BEARER\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n400\r\n{",
+}
+HALF_OPEN = 3_000
+
+
+class Crowded(Served):
+    """A server with someone who listens and someone who waits for an answer, and a crowd of others."""
+
+    def begin(self, begun: Path) -> list[socket.socket]:
+        session = self.ask()[1]["mcp-session-id"]
+        headers = {**GOOD, "Authorization": self.bearer, "Mcp-Session-Id": session}
+        call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "memory_status"}}
+        listens, waits = (http.client.HTTPConnection("127.0.0.1", self.port, timeout=60) for _ in "ab")
+        listens.request("GET", "/mcp", headers=headers)
+        assert listens.getresponse().status == 200
+        waits.request("POST", "/mcp", json.dumps(call), headers)
+        while not begun.exists():
+            time.sleep(0.01)
+        assert listens.sock
+        assert waits.sock
+        return [listens.sock, waits.sock]
+
+    def half_open(self, kind: str) -> socket.socket:
+        said = HALF[kind].replace(b"PORT", str(self.port).encode()).replace(b"BEARER", self.bearer.encode())
+        made = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        made.sendall(said)
+        return made
+
+
+def is_cut(connection: socket.socket) -> bool:
+    """Whether the other side has ended it, whatever it said before."""
+    connection.setblocking(False)
+    try:
+        while connection.recv(65536):
+            pass
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= hard < HALF_OPEN + 500:
+        pytest.skip("this user may not open so many files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, HALF_OPEN + 500), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+FEW_FILES = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024))\n"
+HASTY = "import recollect.mcp.connections as it\nit.REQUEST_SECONDS = 2\n"
+
+
+@pytest.mark.usefixtures("store", "many_files")
+def test_three_thousand_half_open_requests_keep_out_no_good_one(start: Start, tmp_path: Path) -> None:
+    """Nor do they cut off who is being answered, though the server may open no more than 1,024 files."""
+    words = ("--http", "--token-file", str(tmp_path / "mcp-token"))
+    before, begun = FEW_FILES + SLOW, tmp_path / "begun"
+    served = Crowded(start(*words, before=before, BEGUN=str(begun)), tmp_path)
+    with contextlib.ExitStack() as stack:
+        answered = [stack.enter_context(each) for each in served.begin(begun)]
+        kinds = itertools.islice(itertools.cycle(HALF), HALF_OPEN)
+        crowd = [stack.enter_context(served.half_open(kind)) for kind in kinds]
+        assert served.ask()[0] == 200
+        assert not any(map(is_cut, answered))
+        assert sum(not is_cut(each) for each in crowd) <= CONNECTIONS_MAX
+        if Path("/proc").exists():
+            assert len(os.listdir(f"/proc/{served.process.pid}/fd")) < CONNECTIONS_MAX + 100
+
+
+@pytest.mark.usefixtures("store")
+def test_a_request_that_does_not_come_is_not_waited_for(start: Start, tmp_path: Path) -> None:
+    """Also where a byte comes now and then; but an answer takes as long as it takes."""
+    words = ("--http", "--token-file", str(tmp_path / "mcp-token"))
+    begun = tmp_path / "begun"
+    served = Crowded(start(*words, before=HASTY + SLOW, BEGUN=str(begun)), tmp_path)
+    with contextlib.ExitStack() as stack:
+        answered = [stack.enter_context(each) for each in served.begin(begun)]
+        waiting = {kind: stack.enter_context(served.half_open(kind)) for kind in HALF}
+        idle = stack.enter_context(contextlib.closing(http.client.HTTPConnection("127.0.0.1", served.port)))
+        idle.request("GET", "/", headers={"Authorization": served.bearer})
+        idle.getresponse().read()
+        assert idle.sock
+        waiting["idle"] = idle.sock
+        ends = time.monotonic() + 60
+        while waiting and time.monotonic() < ends:
+            time.sleep(0.05)
+            for kind, connection in list(waiting.items()):
+                if is_cut(connection):
+                    del waiting[kind]
+                elif kind not in ("silent", "idle"):
+                    with contextlib.suppress(OSError):
+                        connection.send(b"a")
+        assert not waiting
+        assert not any(map(is_cut, answered))
 
 
 class TestToken:

@@ -182,9 +182,22 @@ def test_a_word_stands_for_itself_unless_it_is_said_to_begin_so():
 def test_repeats_of_repeats_are_counted():
     assert read("/(a{50}){50}/") == Regex("(a{50}){50}")
     assert read("/(a{0}){3}/") == Regex("(a{0}){3}")
-    for bomb in ("/(a{200}){200}/", "/(a{1,200}){200}/", "/(a{0}b{200}){200}/"):
-        with pytest.raises(QueryError, match="repeats something more than"):
+    one_after_the_other = "/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12} .{1,500}/"
+    assert isinstance(read(one_after_the_other), Regex)
+    bombs = ["/(a{200}){200}/", "/(a{1,200}){200}/", "/(a{0}b{200}){200}/", "/(a{,200}){200}/"]
+    bombs += ["/" + "(?:" * 4 + "a?" * 220 + "){10}" * 4 + "/", "/(?:" + "(?:a?b?)*" * 50 + "){10000}/"]
+    for bomb in bombs:
+        with pytest.raises(QueryError, match="written out, it has more than"):
             read(bomb)
+
+
+@pytest.mark.parametrize("unit", ["/{}/", "-/{}/", "@{}"])
+def test_regular_expressions_are_short_all_of_them_together(unit: str):
+    """What it costs to make one ready grows with the third power of its length, and nothing stops it."""
+    assert read(unit.format("a" * 400))
+    for long in (unit.format("a" * 501), " ".join([unit.format("a" * 200)] * 3)):
+        with pytest.raises(QueryError, match="500 characters together"):
+            read(long)
 
 
 def test_ten_thousand_characters_are_a_query_and_more_are_a_text():

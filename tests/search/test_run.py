@@ -6,6 +6,7 @@ import contextlib
 import datetime
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.support.claude_talk import Talk, remembered
 
 from recollect.memory import Memory
 from recollect.search.query import Is
-from recollect.search.run import Request, Search
+from recollect.search.run import PATTERN_SECONDS, Request, Search
 from recollect.values.errors import UsageError
 from recollect.values.hits import Fresh, Hit, Results
 
@@ -187,6 +188,53 @@ def test_a_pattern_reads_until_there_are_enough_and_counts_only_what_it_read_all
             "walrus6 in the bay",
         ]
         assert ("walrus5", True) in every.hits[0].snippet.parts
+
+
+class Clock:
+    """A clock that stands still but for what is done with patterns."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, match: float, mark: float) -> None:
+        self.now, self._costs = 1000.0, {"is_in": match, "spans_of": mark}
+        self.asked: list[tuple[str, float]] = []
+        for module in ("run", "patterns"):
+            monkeypatch.setattr(f"recollect.search.{module}.time", self)
+        for name in self._costs:
+            monkeypatch.setattr(f"recollect.search.patterns.{name}", partial(self._ask, name))
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def _ask(self, name: str, pattern: str, text: str, seconds: float) -> object:
+        self.asked.append((name, round(self.now - 1000.0, 3)))
+        self.now += min(self._costs[name], seconds)
+        if self._costs[name] > seconds:
+            raise TimeoutError
+        return True if name == "is_in" else [(0, 6)]
+
+
+@pytest.mark.parametrize("query", ["/walrus/", "/walrus/ /bay/"])
+def test_finding_and_marking_share_one_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    with asking(folder, *(talk_of(n, f"walrus{n} in the bay") for n in range(1, 8))) as search:
+        clock = Clock(monkeypatch, match=0.3, mark=0.3)
+        results = search.run(Request(query, collapse=False))
+    asked = len(query.split())
+    assert [name for name, _ in clock.asked] == ["is_in"] * 6 + ["spans_of"]
+    assert clock.now <= 1000.0 + PATTERN_SECONDS
+    assert (len(results.hits), results.explain["read"], results.total) == (5 // asked, 5 // asked, -1)
+    assert results.notes[0].startswith(f"only the newest {5 // asked} of 7 entries were read in 2 s")
+
+
+def test_a_hit_is_shown_also_where_no_time_was_left_to_mark_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with asking(folder, *(talk_of(n, f"walrus{n} in the bay") for n in range(1, 8))) as search:
+        Clock(monkeypatch, match=0.01, mark=0.8)
+        results = search.run(Request("/walrus/", collapse=False))
+    marked = [any(is_mark for _, is_mark in hit.snippet.parts) for hit in results.hits]
+    assert marked == [True] * 2 + [False] * 5
+    assert texts(results) == [f"walrus{n} in the bay" for n in range(7, 0, -1)]
 
 
 def test_filters_alone_give_the_newest_first(folder: Path) -> None:

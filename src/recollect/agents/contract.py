@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from recollect.light.agents import Hooks
     from recollect.values.conversation import Conversation, Message
     from recollect.values.records import Parsed, SessionFacts, SourceFile
-    from recollect.values.settings import Commands, Settings
+    from recollect.values.settings import Commands, Plugin, Settings
     from recollect.values.stored import Session, StoredEntry
 
 
@@ -130,7 +130,6 @@ class Agent(ABC):
     home: str = ""  # where it keeps everything, as a person would write it: "~/.claude"
     moved_by: tuple[str, ...] = ()  # environment variables that say it is elsewhere
     tags: tuple[str, ...] = ()  # of what its harness puts into a conversation: "system-reminder"
-    plugin: str = ""  # the folder of one that its own commands install, instead of `settings`
 
     @abstractmethod
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
@@ -161,6 +160,10 @@ class Agent(ABC):
         self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
     ) -> Settings | None:
         """Its settings on this machine; `folder`: where a project's own are looked for."""
+        return None
+
+    def plugin(self, commands: Commands, *, folder: Path) -> Plugin | None:
+        """A plugin that its own commands install, instead of `settings`, as it is to lie in a folder."""
         return None
 
     def reader(self) -> Reader | None:

@@ -1,4 +1,4 @@
-"""`hook`: puts the hooks into agents' settings, takes them out, and says how they are."""
+"""`hook`: puts the hooks into agents' settings or into a plugin, takes them out, and says how they are."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
 from recollect.hooks.command import hook_command, mcp_command
-from recollect.light.missed import note_installed
-from recollect.memory.machine import carry_out, plugin_folder
+from recollect.light.missed import note_installed, note_removed
+from recollect.memory.machine import agent_plugin, carry_out, write_plugin
 from recollect.present.agents import names
 from recollect.values.errors import RecollectError
-from recollect.values.settings import FileChange, Installed, Settings
+from recollect.values.settings import FileChange, Installed, Plugin, Settings
 from recollect.values.text import one_line
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-ACTIONS = ("install", "remove", "status")
+ACTIONS = ("install", "remove", "status", "plugin")
 
 
 def add_words(commands: Any) -> None:
@@ -33,7 +33,8 @@ def add_words(commands: Any) -> None:
         "install, remove or look at the hooks alone",
         "A hook appends what is new in a conversation to the store's journal at each of its events, in "
         "milliseconds, and never stops the agent. `status` says where it is installed, what it captured "
-        "last and what went wrong last.",
+        "last and what went wrong last. `plugin` writes hooks, server and a skill into a folder that "
+        f"{' and '.join(names('plugin'))} can install as a plugin.",
         (
             "recollect hook status",
             f"recollect hook install --agent {names('settings')[0]}",
@@ -50,12 +51,17 @@ def add_words(commands: Any) -> None:
 def hook(args: argparse.Namespace, screen: Screen) -> int:
     """Install, remove or status. An agent that fails does not stop the others; the exit code tells."""
     config = load_config(args.store)
+    if args.action == "plugin":
+        return _plugin(config, screen)
     picked = chosen_agents(args, config)
     if args.action == "status":
         return _status(picked, config, screen)
     done = [_carried_out(agent, args) for agent in picked]
-    if args.action == "install" and not all(error for _, error in done):
-        note_installed(str(config.state), project=args.project)
+    changed = [told["name"] for told, error in done if error is None]
+    if args.action == "install" and changed:
+        note_installed(str(config.state), changed, project=args.project)
+    elif args.action == "remove" and not args.project:
+        note_removed(str(config.state), changed)
     if screen.json:
         screen.object("hook", {"action": args.action, "agents": [told for told, _ in done]})
     else:
@@ -128,6 +134,26 @@ def _carried_out(agent: Settings, args: argparse.Namespace) -> tuple[dict[str, A
     return told, None
 
 
+def _plugin(config: Config, screen: Screen) -> int:
+    plugin = _plugin_of(config)
+    write_plugin(plugin)
+    note_installed(str(config.state), names("plugin"), project=False)
+    if screen.json:
+        told = {"plugin": str(plugin.folder), "steps": list(plugin.steps)}
+        screen.object("hook", {"action": "plugin", "agents": [], **told})
+        return 0
+    screen.line(one_line(f"{plugin.folder} is a plugin now; it is installed by"))
+    for step in plugin.steps:
+        screen.line("    ", one_line(step))
+    return 0
+
+
+def _plugin_of(config: Config) -> Plugin:
+    from recollect.setup.agents import commands_of
+
+    return agent_plugin(lambda agent: commands_of(agent, config), folder=config.plugins)
+
+
 # -- status --------------------------------------------------------------------------------
 
 
@@ -135,9 +161,9 @@ def _status(picked: list[Settings], config: Config, screen: Screen) -> int:
     told = [_agent_status(agent, config) for agent in picked]
     captured = captured_object(config)
     if screen.json:
-        screen.object(
-            "hook", {"action": "status", "agents": told, "captured": captured, "plugin": plugin_folder()}
-        )
+        folder = config.plugins / names("plugin")[0]
+        plugin = str(folder) if folder.is_dir() else None
+        screen.object("hook", {"action": "status", "agents": told, "captured": captured, "plugin": plugin})
         return 0
     for each in told:
         _print_agent(each, screen)

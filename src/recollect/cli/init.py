@@ -23,7 +23,7 @@ from recollect.cli.open_memory import check_store, open_memory
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
-from recollect.light.missed import note_installed
+from recollect.light.missed import note_installed, note_removed
 from recollect.memory import Memory
 from recollect.memory.machine import carry_out, log_folders
 from recollect.values.errors import RecollectError, UsageError
@@ -70,6 +70,8 @@ def init(args: argparse.Namespace, screen: Screen) -> int:
         return code
     for offer in offers:
         _settle(offer, args, screen)
+    if not args.dry_run:
+        _note(offers, config)
     catalogs = _catalogs(config, args)
     if screen.json:
         screen.object(
@@ -86,6 +88,15 @@ def init(args: argparse.Namespace, screen: Screen) -> int:
     elif not args.dry_run:
         _print_next(offers, args, screen)
     return report_failures([offer.error for offer in offers if offer.error], screen) or code
+
+
+def _note(offers: list[_Offer], config: Config) -> None:
+    """Let looks know which agents have hooks now, and which have none any more."""
+    states = {offer.agent.name: offer.agent.state() for offer in offers if offer.error is None}
+    if hooked := [name for name, state in states.items() if state.hooks]:
+        note_installed(str(config.state), hooked, project=False)
+    if bare := [name for name, state in states.items() if not state.hooks]:
+        note_removed(str(config.state), bare)
 
 
 @dataclass(slots=True)
@@ -194,10 +205,7 @@ def _folders(names: Sequence[str]) -> list[str]:
 
 def _catalogs(config: Config, args: argparse.Namespace) -> int | None:
     """Make ready what the next conversation of each project is told; hooks go on from where this got to."""
-    if args.dry_run or args.remove or args.no_hooks:
-        return None
-    note_installed(str(config.state), project=False)
-    if not Memory.exists(config):
+    if args.dry_run or args.remove or args.no_hooks or not Memory.exists(config):
         return None
     from recollect.hooks.settle import follow_stored, refresh_catalogs
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from recollect.config import load_config
 from recollect.memory import Memory
 from recollect.memory.machine import capture_followed, check_location
+from recollect.values.text import size
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
+
+TOLD_BYTES = 4 << 20  # less is taken in within a moment
 
 
 def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
@@ -20,8 +25,20 @@ def open_memory(args: argparse.Namespace, *, create: bool = False) -> Memory:
         capture_followed(config)
     memory = Memory.open(config=config, create=create)
     if looking:
-        memory.take_missed()
+        memory.take_missed(progress=None if args.quiet else _told_once())
     return memory
+
+
+def _told_once() -> Callable[[str, int, int], None]:
+    """Says what takes a while before a command has begun; what it is asked for comes then."""
+    said: list[bool] = []
+
+    def told(path: str, done: int, total: int) -> None:
+        if not said and total >= TOLD_BYTES:
+            said.append(True)
+            print(f"taking in {size(total)} that hooks could not take", file=sys.stderr, flush=True)
+
+    return told
 
 
 def check_store(name: str | None) -> None:

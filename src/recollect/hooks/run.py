@@ -13,7 +13,7 @@ from recollect.hooks import state as states
 from recollect.light import locks
 from recollect.light.agents import hooks_of
 from recollect.light.capture import Capture, Refused, main_of
-from recollect.light.missed import is_hooked, is_missed, note_complete, note_missed
+from recollect.light.missed import is_hooked, is_missed, note_first, note_missed
 from recollect.light.own_files import open_own
 from recollect.light.processes import spawn_python
 from recollect.light.stdlib import dumps, loads, suppress
@@ -47,21 +47,20 @@ def run(argv: list[str]) -> None:
         payload, event = {}, ""
     if event == "SessionStart" and payload.get("source", "startup") in _TOLD_AT:
         _tell(event, _catalog(state, payload))
-    first = not is_hooked(state)
+    if not is_hooked(state):
+        note_first(state)
     in_time = True
     with _Troubles(state, event) as troubles:
         in_time = _capture(agent, store, state, host, payload, event)
-    if troubles.missed:
+    if troubles.missed or not event:
         note_missed(state)
         return
-    if first:
-        note_complete(state)
     if event in ("SessionStart", "SessionEnd") or not in_time or is_missed(state):
         _settle(store, state, host)
 
 
 def main() -> None:
-    """`recollect-hook AGENT`, for the plugin: finds the store by the settings, as a command does."""
+    """`recollect-hook AGENT`, for older copies of the plugin: finds the store by the settings."""
     try:
         from recollect.config import load_config
         from recollect.hooks.command import hook_words

@@ -62,8 +62,7 @@ def main() -> None:
 
 def settle(memory: Memory) -> None:
     """Everything that hooks left to be done."""
-    memory.capture()
-    memory.take_missed(timeout=_WRITER_SECONDS)
+    memory.capture(timeout=_WRITER_SECONDS)
     memory.checkpoint(timeout=_WRITER_SECONDS)
     memory.index()
     refresh_catalogs(memory)

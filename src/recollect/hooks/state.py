@@ -1,8 +1,8 @@
 """The state folder: what hooks leave for each other and for `status`. All of it may be deleted.
 
     sessions/   how far each transcript is in the journal (`recollect.light.capture`)
-    complete    gone while something may be missed (`recollect.light.missed`)
-    partial     there where hooks are for some projects only
+    complete    gone while something may be missed; missed, taking-* there (`recollect.light.missed`)
+    partial     there where hooks are for some projects only; agents/ those whose own settings have them
     catalogs/   what the next conversation of a project starts with, ready to be printed
     trouble     what went wrong last
     settle      locked while someone puts everything in order

@@ -114,12 +114,12 @@ class Ingest:
         """
         for agent, file in self._captured.values():
             held = self._writer.source(self._host, file.path)
-            sums = None if held is None else Checkpoints.split(held.cursor.state, held.cursor.offset)[1]
-            if held is None or sums is None:
+            if held is None:
                 continue
+            sums = Checkpoints.split(held.cursor.state, held.cursor.offset)[1]
             with contextlib.suppress(SourceError):
                 with open_source(file.read_path) as opened:
-                    same = sums.hold(opened)
+                    same = sums is not None and sums.hold(opened)
                 if not same:
                     self._writer.touch(self._host, file.path, replace(held.cursor, mtime_ns=0, ctime_ns=0))
                     self._file(agent, file)
@@ -256,7 +256,7 @@ class Ingest:
         if common < 0:
             return None
         if known[inside : inside + common] != segment.data[:common]:
-            return segment.offset, segment.data, True
+            return 0, self._stored(held, 0)[: segment.offset] + segment.data, True
         if common == len(segment.data):
             return end, b"", False
         news = (known[:inside] + segment.data)[end - first :]

@@ -7,7 +7,6 @@ leaves out what cannot be read, it builds everything else anew.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import PurePath
@@ -24,6 +23,7 @@ from recollect.values.reports import Progress, ReparseReport
 from recollect.values.stored import Source, StoredLine
 
 _LINES_AT_ONCE = 4096
+_BYTES_AT_ONCE = 16 << 20
 _HEAD_LINES = 8
 
 
@@ -64,15 +64,14 @@ def _source(
     stored = _Counted(old.lines(source))
     lines = _derived(parser, file, stored)
     # Of a document a new version is known only from all of it.
-    at_once = _LINES_AT_ONCE if file.framing == Framing.LINES else sys.maxsize
+    whole = file.framing == Framing.DOCUMENT
     offset = 0
     while True:
-        batch = list(itertools.islice(lines, at_once))
+        batch, done = (list(lines), True) if whole else _next(lines)
         offset += sum(_size(file, line) for line in batch)
         known = parser.facts
         stem = PurePath(file.path).stem
         facts = replace(known, id=source.session or known.id or stem, project=known.project or before.project)
-        done = len(batch) < at_once
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
         state = parser.state() if sums is None else sums.joined(parser.state())
@@ -89,6 +88,17 @@ def _source(
                 report.unknown_types[line.parsed.type] += 1
         if done:
             return
+
+
+def _next(lines: Iterator[Line]) -> tuple[list[Line], bool]:
+    """The next lines, few enough for memory; and whether they are the last."""
+    batch, size = [], 0
+    for line in lines:
+        batch.append(line)
+        size += len(line.data)
+        if len(batch) >= _LINES_AT_ONCE or size >= _BYTES_AT_ONCE:
+            return batch, False
+    return batch, True
 
 
 def _agent_for(old: View, source: Source) -> Agent:

@@ -23,7 +23,8 @@ PAGE_BYTES = 4096
 FORMAT_VERSION = 1
 REDO_SUFFIX = "-redo"
 
-_NUMBER_MAX = 1 << 62  # of a generation, an epoch, a size, a frame: the locks are behind it
+# Of a generation, an epoch, a size, a frame: the locks are at 1 << 62, and there is room for what comes next.
+_NUMBER_MAX = (1 << 62) - (1 << 32)
 _CREATED_MS_MAX = 1 << 47  # in the year 6429
 
 _MAGIC = b"RCLSTORE"

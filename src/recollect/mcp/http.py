@@ -3,6 +3,7 @@
 Every request is judged before the SDK sees it: it must name us as its host, come from no web page but ours
 (we have none), and carry the token. Whatever else it is, the answer is empty, so there is nothing to learn
 by trying. The token goes to a file that only its owner can read, never to a screen or a log.
+Nor does it help to connect and not to ask: `connections` keeps those few, and not for long.
 """
 
 from __future__ import annotations
@@ -20,10 +21,18 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.config import Config, load_config
 from recollect.light.own_files import make_own_folder
+from recollect.mcp.connections import (
+    ACCEPTED_AT_ONCE,
+    BACKLOG,
+    IDLE_SECONDS,
+    Connections,
+    most_connections,
+    protocol_of,
+)
 from recollect.mcp.server import Service
 from recollect.values.errors import UsageError
 
@@ -49,41 +58,86 @@ def _token_path(config: Config) -> Path:
 
 
 async def _serve(service: Service, listening: socket.socket, port: int, token: str) -> None:
+    connections = Connections(most_connections())
     settings = uvicorn.Config(
-        application(service, port, token),
+        application(service, port, token, connections),
+        http=protocol_of(connections),
+        backlog=ACCEPTED_AT_ONCE,
+        timeout_keep_alive=IDLE_SECONDS,
         lifespan="on",
+        proxy_headers=False,  # whoever asks is who is connected, whatever a header says
         log_config=None,
+        log_level="error",  # not a line for whatever is sent: nobody might be reading them
         access_log=False,
         server_header=False,
         date_header=False,
         timeout_graceful_shutdown=1,
         ws="none",
     )
-    await uvicorn.Server(settings).serve(sockets=[listening])
+    await _Server(settings).serve(sockets=[listening])
 
 
-def application(service: Service, port: int, token: str) -> ASGIApp:
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # asyncio has one number for how many may wait and for how many it takes in at once.
+        for each in sockets or ():
+            each.listen(BACKLOG)
+
+
+def application(service: Service, port: int, token: str, connections: Connections) -> ASGIApp:
     """The SDK's application behind the guard."""
     hosts = [f"{name}:{port}" for name in (HOST, "localhost")]
     origins = [f"http://{host}" for host in hosts]
     security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-    return Guard(service.server().streamable_http_app(transport_security=security), hosts, origins, token)
+    app = service.server().streamable_http_app(transport_security=security)
+    return Guard(app, hosts, origins, token, connections)
 
 
 class Guard:
     """Lets nothing through but what names us, comes from nowhere else, and has the token."""
 
-    def __init__(self, app: ASGIApp, hosts: list[str], origins: list[str], token: str) -> None:
+    def __init__(
+        self, app: ASGIApp, hosts: list[str], origins: list[str], token: str, connections: Connections
+    ) -> None:
         assert token, "an empty token would let everyone in"
         self._app, self._hosts, self._origins = app, hosts, origins
+        self._connections = connections
         self._bearer = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            status = self._refusal_status(Headers(scope=scope))
-            await (Response(status_code=status) if status else self._app)(scope, receive, send)
+            headers = Headers(scope=scope)
+            if status := self._refusal_status(headers):
+                await Response(status_code=status)(scope, receive, send)
+            else:
+                await self._answer(headers, scope, receive, send)
+
+    async def _answer(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
+        """Have a request answered; from when it is there as a whole its connection is not cut."""
+        client, begun = scope["client"], False
+
+        def begin() -> None:
+            nonlocal begun
+            if not begun:
+                begun = True
+                self._connections.begin(client)
+
+        async def received() -> Message:
+            message = await receive()
+            if message["type"] == "http.request" and not message.get("more_body"):
+                begin()
+            return message
+
+        if not has_body(headers):
+            begin()
+        try:
+            await self._app(scope, received, send)
+        finally:
+            if begun:
+                self._connections.end(client)
 
     def _refusal_status(self, headers: Headers) -> int:
         """The status of a refusal; 0 for none. A header that comes twice is not ours to choose from."""
@@ -94,6 +148,11 @@ class Guard:
             return 403
         known = len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8", "replace"), self._bearer)
         return 0 if known else 401
+
+
+def has_body(headers: Headers) -> bool:
+    """Whether more of a request follows its head."""
+    return "transfer-encoding" in headers or headers.get("content-length", "0").strip("0") != ""
 
 
 # -- the token -----------------------------------------------------------------------------

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from recollect.values.usage import UsageLine, UsageReport
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
+MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
 _SPOOL_BYTES = 8 << 20
 
 # What only some verbs need is imported by them: an agent asks one question per process,
@@ -137,7 +138,7 @@ class Memory:
         """Make bytes of a source durable without parsing them; returns their number in the journal."""
         return self._store.append(segment)
 
-    def capture(self) -> int:
+    def capture(self, *, timeout: float = 1.0) -> int:
         """Append what followed transcripts gained since their agent's last hook; returns how many bytes.
 
         Costs a look at each file. What cannot be taken now is taken the next time.
@@ -145,28 +146,32 @@ class Memory:
         from recollect.memory.machine import capture_followed
 
         captured = capture_followed(self.config)
-        self.take_missed()
+        self.take_missed(timeout=timeout)
         return captured
 
-    def take_missed(self, *, timeout: float = 1.0) -> bool:
+    def take_missed(self, *, timeout: float = 1.0, progress: Progress | None = None) -> bool:
         """Look at every transcript of the last days, where a hook could take none and leave no word of it.
 
         Returns whether nothing is missed any more. `timeout`: seconds to wait for another process that is
-        writing; what cannot be taken now is taken the next time.
+        writing; what cannot be taken now, or is more than `MISSED_BYTES`, is taken the next time.
         """
-        from recollect.light.missed import is_missed, note_complete, note_missed
+        from recollect.light.missed import Taking, is_missed
 
         state = str(self.config.state)
         if not is_missed(state):
             return True
-        from recollect.memory.machine import recent_logs
+        from recollect.memory.machine import missed_logs
 
-        note_complete(state)
+        taking = Taking(state)
+        taking.begin()
+        recent, left = missed_logs(self, MISSED_BYTES)
         try:
-            if recent := recent_logs(self.config):
-                self.ingest(recent, timeout=timeout)
+            if recent:
+                self.ingest(recent, timeout=timeout, progress=progress)
         except RecollectError:
-            note_missed(state)
+            return False
+        if not left:
+            taking.end()
         return not is_missed(state)
 
     def checkpoint(self, *, timeout: float = 60.0) -> Report:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from recollect.config import Config
+    from recollect.memory import Memory
     from recollect.values.reports import Batch, Stop
-    from recollect.values.settings import Commands, FileChange, Settings
+    from recollect.values.settings import Commands, FileChange, Plugin, Settings
 
 
 def log_folders(names: Sequence[str] = ()) -> list[Path]:
@@ -104,11 +105,27 @@ def agent_variables() -> tuple[str, ...]:
     return tuple(name for agent in agents() for name in agent.moved_by)
 
 
-def plugin_folder() -> str | None:
-    """The folder of the plugin that an agent takes by a command of its own, where one has some."""
+def agent_plugin(commands: Callable[[str], Commands], *, folder: Path) -> Plugin:
+    """The plugin of the agent that has one, as it is to lie below a folder, running these commands."""
     from recollect.agents.registry import agents
 
-    return next((agent.plugin for agent in agents() if agent.plugin), None)
+    made = (agent.plugin(commands(agent.name), folder=folder / agent.name) for agent in agents())
+    return next(plugin for plugin in made if plugin is not None)
+
+
+def write_plugin(plugin: Plugin) -> None:
+    """Put a plugin's files in place, for their owner alone; nothing where one of its folders is not ours."""
+    from recollect.export.files import write_file
+    from recollect.light.own_files import make_own_folder
+    from recollect.values.errors import FileRefused
+
+    for folder in dict.fromkeys([plugin.folder, *((plugin.folder / name).parent for name in plugin.files)]):
+        if folder.is_symlink():
+            raise FileRefused(folder, "it is a symbolic link")
+        make_own_folder(folder)
+        folder.chmod(0o700)
+    for name, content in plugin.files.items():
+        write_file(plugin.folder / name, [content], force=True)
 
 
 def check_target(path: Path, *, force: bool = False) -> None:
@@ -166,29 +183,44 @@ def capture_followed(config: Config) -> int:
     return capture.bytes
 
 
-def recent_logs(config: Config) -> list[Path]:
-    """Every file that an agent with hooks wrote in the last days; none where hooks are for some projects."""
+def missed_logs(memory: Memory, bytes_max: int) -> tuple[list[Path], bool]:
+    """What agents with hooks wrote in the last days and is not in the store, the newest first, up to so many
+    bytes; and whether there is more. Nothing where hooks are for some projects only."""
     import time
 
     from recollect.agents.registry import agents
     from recollect.intake.discover import files_below
     from recollect.light.agents import hooks_of
     from recollect.light.capture import FOLLOWED_DAYS
-    from recollect.light.missed import is_partial
+    from recollect.light.missed import agents_hooked, is_partial
+    from recollect.values.records import Cursor
 
+    config = memory.config
     if is_partial(str(config.state)):
-        return []
-    oldest = time.time() - FOLLOWED_DAYS * 86_400
-    names = [agent.name for agent in agents() if hooks_of(agent.name) is not None]
-    roots = [root for root in log_folders(names) if root.is_dir()]
-    return [path for root in roots for path in files_below(root) if _written(path) >= oldest]
-
-
-def _written(path: Path) -> float:
-    try:
-        return path.lstat().st_mtime
-    except OSError:  # gone again
-        return 0.0
+        return [], False
+    hooked = agents_hooked(str(config.state)) or [agent.name for agent in agents()]
+    cursors = {each.file.path: each.cursor for each in memory.sources() if not each.superseded}
+    oldest_ns = time.time_ns() - FOLLOWED_DAYS * 86_400 * 10**9
+    found = []
+    for name in hooked:
+        hooks = hooks_of(name)
+        for root in log_folders([name]) if hooks is not None else ():
+            for path in files_below(root) if root.is_dir() else ():
+                # Only what hooks follow, and can be read: anything else would be new at every look.
+                if hooks is None or hooks.place(str(path)) is None or not os.access(path, os.R_OK):
+                    continue
+                with contextlib.suppress(OSError):  # gone again
+                    facts, cursor = path.lstat(), cursors.get(str(path), Cursor())
+                    seen = facts.st_size, facts.st_mtime_ns
+                    if seen != (cursor.size, cursor.mtime_ns) and facts.st_mtime_ns >= oldest_ns:
+                        found.append((facts.st_mtime_ns, facts.st_size, path))
+    taken: list[Path] = []
+    for _, size, path in sorted(found, reverse=True):
+        if taken and size > bytes_max:
+            return taken, True
+        taken.append(path)
+        bytes_max -= size
+    return taken, False
 
 
 def check_location(name: str) -> None:

@@ -12,7 +12,6 @@ Words rank; everything else filters. A mistake is a `QueryError` that points at 
 from __future__ import annotations
 
 import datetime
-import math
 import re
 import warnings
 from collections.abc import Iterator
@@ -25,7 +24,10 @@ from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS, TIME_FIELDS
 
 QUERY_CHARS_MAX = 10_000
 DEPTH_MAX = 50
-REPEATS_MAX = 10_000  # of a regular expression's counted repeats, multiplied
+PATTERN_STEPS_MAX = 20_000  # of a regular expression with its counted repeats written out: some megabytes
+# Of all regular expressions of a query. What it takes to make one ready grows with its length, for a plain
+# string with the third power of it (12 s for 3,000 characters), and no time-out is looked at meanwhile.
+PATTERN_CHARS_MAX = 500
 
 
 ALIASES = {"path": "file", "proj": "project", "repo": "project", "since": "after", "until": "before"}
@@ -139,7 +141,7 @@ _TOKEN = re.compile(
 
 # `regex`, which runs patterns because it can be stopped, takes {e} for "with errors"; `re` takes it as it is.
 _BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{(?!\d+(?:,\d*)?\}|,\d+\})", re.DOTALL)
-_REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+_STEP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d*)(?:,(\d*))?\}|.", re.DOTALL)
 
 
 class _Reader:
@@ -149,6 +151,7 @@ class _Reader:
         self._query, self._now = query, now
         self._tokens = [m for m in _TOKEN.finditer(query) if m.lastgroup != "space" and not m["space"]]
         self._at = 0
+        self._pattern_chars = 0
 
     def read(self) -> Node:
         node = self._any(0)
@@ -210,7 +213,8 @@ class _Reader:
             return self._regex(token["pattern"])
         if token["name"]:
             name = token["entity"]
-            return AllOf((Phrase(name), Regex(rf"(?i)(?<![\w]){re.escape(name)}(?![\w])")))
+            pattern = self._counted(rf"(?i)(?<![\w]){re.escape(name)}(?![\w])")
+            return AllOf((Phrase(name), Regex(pattern)))
         named = (token["field"] or "").lower()
         if (field := ALIASES.get(named, named)) in QUERY_FIELDS:
             return self._field(field, token["op"], token["quoted"] or token["value"] or "")
@@ -224,14 +228,20 @@ class _Reader:
         near = any(_near(token["field"], field) for field in QUERY_FIELDS)
         return near and not (token["value"] or "").startswith("//")
 
+    def _counted(self, pattern: str) -> str:
+        self._pattern_chars += len(pattern)
+        if self._pattern_chars > PATTERN_CHARS_MAX:
+            self._fail(f"regular expressions and @names of more than {PATTERN_CHARS_MAX} characters together")
+        return pattern
+
     def _regex(self, pattern: str) -> Regex:
+        self._counted(pattern)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", FutureWarning)
                 re.compile(pattern)
-            repeats = math.prod(int(most or least) or 1 for least, most in _REPEATS.findall(pattern))
-            if repeats > REPEATS_MAX:
-                self._fail(f"repeats something more than {REPEATS_MAX:,} times")
+            if _steps(pattern) > PATTERN_STEPS_MAX:
+                self._fail(f"written out, it has more than {PATTERN_STEPS_MAX:,} steps", "repeat less of it")
         except (re.error, ValueError, RecursionError, OverflowError, FutureWarning) as error:
             self._fail(f"not a regular expression: {error}")
         return Regex(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", pattern))
@@ -290,6 +300,25 @@ class _Reader:
         ended = self._at >= len(self._tokens)
         column = len(self._query) if ended else self._tokens[self._at].start() + 1
         raise QueryError(self._query, max(column, 1), message, hint)
+
+
+def _steps(pattern: str) -> int:
+    """How long a regular expression is with every counted repeat written out, as `regex` does."""
+    sizes, last = [0], 0  # of the groups that are open, and of what a repeat would repeat
+    for step in _STEP.finditer(pattern):
+        if step[0] == "(":
+            sizes.append(0)
+        elif step[0] == ")" and len(sizes) > 1:
+            last = sizes.pop() + 1
+            sizes[-1] += last
+        elif step[1] or step[2]:
+            times = max(int(step[2] or step[1] or 1), 1)
+            sizes[-1] += last * (times - 1)
+            last *= times
+        else:
+            sizes[-1] += 1
+            last = 1
+    return sum(sizes)
 
 
 def _near(word: str, field: str) -> bool:

@@ -10,18 +10,21 @@ filter can never mean two things.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.search import rank as fuse
 from recollect.search.candidates import Asked, Gathering, Meaning, Passing
+from recollect.search.patterns import Patterns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
-from recollect.search.snippet import Highlighter
+from recollect.search.snippet import Highlighter, Marks
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
 from recollect.search.time_words import window
@@ -39,8 +42,9 @@ if TYPE_CHECKING:
 
 _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
 
-PATTERN_SECONDS = 2.0
-PATTERN_ROWS = 512  # read at a time, newest first
+PATTERN_SECONDS = 2.0  # of a question with regular expressions: to read, to match and to mark
+PATTERN_FIND_SHARE, PATTERN_SHARE = 0.85, 0.95  # then marking begins, and then what does not end is ended
+PATTERN_ROWS = 16  # read at a time, newest first: however long they are, not much of the time
 RERANKED = 50
 FOLDED_MAX = 150  # of the best: what comes behind them is not compared
 WEIGHT_MAX = 1_000.0
@@ -107,7 +111,7 @@ class Search:
 
     def run(self, request: Request) -> Results:
         """The answer to one request."""
-        started = time.perf_counter()
+        started = time.monotonic()
         # A local time without a zone: so that a date in summer means summer time, whatever it is now.
         now = request.now or datetime.datetime.now()
         node = AllOf(tuple(map(Word, request.query.split()))) if request.plain else parse(request.query, now)
@@ -115,15 +119,17 @@ class Search:
         if node == AllOf(()) and not chosen:
             raise UsageError("nothing to search for", hint="give a word, a filter, or --near ID")
         node = node if request.only is None else _both(node, request.only)
-        if wanted := patterns(node):
-            listed = self._by_pattern(node, wanted, request)
-        elif words or chosen:
-            listed = self._by_rank(node, " ".join(words), request, now)
-        else:
-            listed = self._newest(node, request)
-        found = time.perf_counter()
-        hits = self._present(listed, words, request)
-        spent = {"find": found - started, "show": time.perf_counter() - found}
+        with contextlib.closing(Patterns(patterns(node))) as wanted:
+            if wanted:
+                listed = self._by_pattern(node, wanted, request, started)
+            elif words or chosen:
+                listed = self._by_rank(node, " ".join(words), request, now)
+            else:
+                listed = self._newest(node, request)
+            found = time.monotonic()
+            marks = partial(wanted.marks, deadline=started + PATTERN_SHARE * PATTERN_SECONDS)
+            hits = self._present(listed, words, request, marks if wanted.have_marks else None)
+        spent = {"find": found - started, "show": time.monotonic() - found}
         spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
         explain = {"mode": request.mode, **listed.explain, "ms": spent}
         notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
@@ -153,9 +159,9 @@ class Search:
         found = self._text.newest(query, _depth(request))
         return _Listed(found, found.scores, self._text.count(query))
 
-    def _by_pattern(self, node: Node, wanted: list[tuple[str, bool]], request: Request) -> _Listed:
+    def _by_pattern(self, node: Node, wanted: Patterns, request: Request, started: float) -> _Listed:
         """Read texts, the newest first, until there are enough or the time is up."""
-        enough, deadline = _depth(request), time.monotonic() + PATTERN_SECONDS
+        enough, deadline = _depth(request), started + PATTERN_FIND_SHARE * PATTERN_SECONDS
         every = self._text.newest(self._matcher.ranked(node), self._text.rows)
         fitting, read = _matching(self._view, every.rows.tolist(), wanted, enough, deadline)
         notes: tuple[str, ...] = ()
@@ -164,8 +170,7 @@ class Search:
             notes = (f"only the newest {reached}; narrow it down with a word or a filter",)
         found = every.taken(np.array(fitting, np.int64))
         total = len(found) if read == len(every) else -1
-        shown = [pattern for pattern, positive in wanted if positive]
-        return _Listed(found, found.scores, total, notes, {"read": read}, patterns=shown)
+        return _Listed(found, found.scores, total, notes, {"read": read})
 
     def _by_rank(self, node: Node, words: str, request: Request, now: datetime.datetime) -> _Listed:
         """Both lists of candidates, ranked as one."""
@@ -261,7 +266,7 @@ class Search:
 
     # -- what is shown -----------------------------------------------------------------------
 
-    def _present(self, listed: _Listed, words: list[str], request: Request) -> list[Hit]:
+    def _present(self, listed: _Listed, words: list[str], request: Request, marks: Marks | None) -> list[Hit]:
         """The hits of one page; only they are read from the store."""
         groups = listed.groups or _groups(listed.found, request)
         if request.rerank and words and self._reranker is not None:
@@ -269,7 +274,7 @@ class Search:
         page = groups[request.offset : request.offset + request.limit]
         rows = listed.found.rows
         stored = self._view.entries_at([int(rows[group[0]]) for group in page])
-        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word), listed.patterns)
+        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word), marks)
         return [
             Hit(
                 each,
@@ -304,7 +309,6 @@ class _Listed:
     notes: tuple[str, ...] = ()
     explain: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, Array] = field(default_factory=dict)
-    patterns: list[str] = field(default_factory=list)
     groups: list[list[int]] = field(default_factory=list)
 
 
@@ -346,24 +350,19 @@ def _fold(found: Found) -> list[list[int]]:
 
 
 def _matching(
-    view: View, rows: list[int], wanted: list[tuple[str, bool]], enough: int, deadline: float
+    view: View, rows: list[int], wanted: Patterns, enough: int, deadline: float
 ) -> tuple[list[int], int]:
     """Which of the rows have a text that fits every pattern, and how many were read until enough did."""
-    import regex
-
-    compiled = [(regex.compile(pattern), positive) for pattern, positive in wanted]
     found: list[int] = []
     for at in range(0, len(rows), PATTERN_ROWS):
-        for n, stored in enumerate(view.entries_at(rows[at : at + PATTERN_ROWS])):
-            left = deadline - time.monotonic()
+        if time.monotonic() >= deadline:
+            return found, at
+        for n, stored in enumerate(view.entries_at(rows[at : at + PATTERN_ROWS]), at):
             try:
-                if left > 0 and all(
-                    (each.search(stored.entry.text, timeout=left) is not None) == positive
-                    for each, positive in compiled
-                ):
-                    found.append(at + n)
+                if wanted.fit(stored.entry.text, deadline):
+                    found.append(n)
             except TimeoutError:
-                left = 0
-            if left <= 0 or len(found) >= enough:
-                return found, at + n + (left > 0)
+                return found, n
+            if len(found) >= enough:
+                return found, n + 1
     return found, len(rows)

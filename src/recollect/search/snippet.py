@@ -19,17 +19,18 @@ WIDTH_CHARS = 240
 READ_CHARS = 10_000  # of a text; more of it only if no word is in these
 READ_CHARS_MAX = 400_000  # what lies behind is not looked at for a snippet
 MATCHES_MAX = 200
-PATTERN_SECONDS = 0.05  # for what a regular expression matches in one text
 LEAD_CHARS = 40  # before the first match
+
+Marks = Callable[[str], list[tuple[int, int, str]]]  # where a text has something, and what that is
 
 
 class Highlighter:
-    """Finds a query's words in texts the way the index does: by their stems."""
+    """Finds a query's words in texts the way the index does: by their stems; or whatever `marks` finds."""
 
     def __init__(
-        self, words: Iterable[str], stems_of: Callable[[str], list[str]], patterns: Sequence[str] = ()
+        self, words: Iterable[str], stems_of: Callable[[str], list[str]], marks: Marks | None = None
     ) -> None:
-        self._patterns = patterns
+        self._given = marks
         found = [word.lower() for word in words]
         self._stems_of = stems_of
         self._stems = {stem for word in found for stem in stems_of(word)}
@@ -53,8 +54,8 @@ class Highlighter:
         return Snippet(_parts(text, start, stop, inside), (start > 0, stop < len(text)))
 
     def _marks(self, text: str) -> list[tuple[int, int, str]]:
-        if self._patterns:
-            return sorted(islice(self._fitting(text), MATCHES_MAX))
+        if self._given is not None:
+            return self._given(text[:READ_CHARS_MAX])
         if self._pattern is None:
             return []
         for first, last in ((0, READ_CHARS), (READ_CHARS, READ_CHARS_MAX)):
@@ -62,18 +63,6 @@ class Highlighter:
             if marks:
                 return marks
         return []
-
-    def _fitting(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """What regular expressions match, as far as that can be told in a moment."""
-        import regex
-
-        for pattern in self._patterns:
-            try:
-                for match in regex.compile(pattern).finditer(text[:READ_CHARS_MAX], timeout=PATTERN_SECONDS):
-                    if match[0]:
-                        yield *match.span(), pattern
-            except TimeoutError:
-                return
 
     def _matches(self, text: str, first: int, last: int) -> Iterator[tuple[int, int, str]]:
         assert self._pattern is not None

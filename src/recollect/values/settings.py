@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -44,6 +44,15 @@ class Commands:
         if not self.hook:
             raise UsageError("hooks append to a store in a file", hint="name one with --store")
         return shlex.join(self.hook)
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A folder that an agent installs by commands of its own, and those; files by where they are in it."""
+
+    folder: Path
+    files: Mapping[str, bytes]
+    steps: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

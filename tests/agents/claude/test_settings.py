@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -322,12 +323,28 @@ class TestState:
         assert "disableAllHooks" in told
         assert ".claude.json: not changed: it is not valid JSON" in told
 
+    def copy_plugin(self, root: Path, command: str) -> None:
+        """As Claude Code 2.1.197 does when it installs one."""
+        copy = root / "plugins/cache/recollect/recollect/0.1.0"
+        (copy / "hooks").mkdir(parents=True, exist_ok=True)
+        hooks = {"Stop": [{"hooks": [{"type": "command", "command": command, "timeout": 5}]}]}
+        (copy / "hooks" / "hooks.json").write_text(json.dumps({"hooks": hooks}))
+        told = {
+            "version": 2,
+            "plugins": {"recollect@recollect": [{"scope": "user", "installPath": str(copy)}]},
+        }
+        (root / "plugins" / "installed_plugins.json").write_text(json.dumps(told))
+
     def test_with_the_plugin_the_settings_are_left_alone(self, home: Path, settings: Path) -> None:
         settings.write_text('{"enabledPlugins": {"recollect@recollect": true, "other@x": true}}')
         assert install(claude(home)) == []
         state = claude(home).state()
         assert [found.command for found in state.hooks] == ["plugin recollect@recollect"]
         assert state.problems == ()
+        self.copy_plugin(settings.parent, shlex.join(claude(home).commands.hook))
+        assert claude(home).state().problems == ()
+        self.copy_plugin(settings.parent, "recollect-hook claude")
+        assert "run `recollect hook plugin`" in claude(home).state().problems[0]
         settings.write_text('{"enabledPlugins": {"recollect@recollect": false}}')
         assert len(install(claude(home))) == 2
 

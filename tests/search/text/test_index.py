@@ -265,6 +265,22 @@ class TestFit:
         assert (having(index, "fern"), index.rows, opened(folder).rows) == ([], 0, 0)
         assert caught_up(index, talk) == 2
 
+    def test_a_commit_that_a_power_cut_undid_is_made_again(
+        self, folder: Path, index: TextIndex, talk: Talk
+    ) -> None:
+        """tantivy does not sync the folder after its last rename; what we note beside it may be newer."""
+        talk.say("lamp")
+        caught_up(index, talk)
+        (meta,) = (folder / "cache").rglob("meta.json")
+        before = meta.read_bytes()
+        talk.say("fern", "lamp again")
+        caught_up(index, talk)
+        meta.write_bytes(before)
+        again = opened(folder)
+        assert again.rows == 1
+        assert caught_up(again, talk) == 3
+        assert having(again, "fern") == [1]
+
     @examples(40)
     @given(st.randoms(use_true_random=False), st.sampled_from(["delete", "cut", "flip", "junk"]))
     def test_damaged(self, chance: random.Random, how: str) -> None:

@@ -414,3 +414,26 @@ def test_mutants_are_the_same_each_time(good: Path, folder: Path) -> None:
             fuzz.mutate(good, folder / name, 7, kind)
             made.append((folder / name).read_bytes())
         assert made[0] == made[1] != good.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("source", 256), ("first", 1 << 40), ("count", 1 << 40), ("first", (1 << 63) + 5)]
+)
+def test_a_span_of_what_is_not_there_is_damage(store: Path, column: str, value: int) -> None:
+    """Which lines are imported is told from all spans at once, before any of them is followed."""
+    with h5py.File(store, "r+", libver=("v108", "latest")) as file:
+        file[f"tables/spans/{column}"][0] = value
+    fuzz.seal(store)
+    with pytest.raises(StoreCorrupt), open_memory(store, create=False) as memory:
+        memory.sessions()
+
+
+@pytest.mark.parametrize("number", [1 << 62, (1 << 62) - 1, (1 << 62) - 100])
+def test_a_number_that_the_next_commit_could_not_go_beyond_is_refused(store: Path, number: int) -> None:
+    """Else the rewritten file, under its temporary name, would be the one that is damaged."""
+    with store.open("r+b") as file:
+        header = Header.unpack(file.read(PAGE_BYTES), store)
+        file.seek(0)
+        file.write(header.changed(epoch=number).pack())
+    with pytest.raises(StoreCorrupt, match=r"m\.h5: "), open_memory(store) as memory:
+        memory.compact()

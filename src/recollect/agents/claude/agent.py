@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
     from recollect.values.records import SourceFile
-    from recollect.values.settings import Commands, Settings
+    from recollect.values.settings import Commands, Plugin, Settings
 
 
 class Claude(Agent):
@@ -29,7 +28,6 @@ class Claude(Agent):
     version = 3
     home = "~/.claude"
     moved_by = (paths.MOVED_BY,)
-    plugin = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plugin")
     tags = (
         "command-args",
         "command-message",
@@ -77,6 +75,11 @@ class Claude(Agent):
         from recollect.agents.claude.settings import ClaudeSettings
 
         return ClaudeSettings(commands, home, environ, folder)
+
+    def plugin(self, commands: Commands, *, folder: Path) -> Plugin:
+        from recollect.agents.claude.plugin_files import plugin
+
+        return plugin(commands, folder)
 
     def reader(self) -> Reader:
         from recollect.agents.claude import read

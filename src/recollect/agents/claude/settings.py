@@ -8,6 +8,7 @@ and the settings are left alone: else every event would be captured, and told, t
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +94,7 @@ class ClaudeSettings:
         if plugin and hooks:
             problems.append(f"the plugin {plugin} and the settings both run the hooks")
         if plugin:
+            problems += self._plugin_problems(plugin)
             hooks.append(Installed(self._settings, f"plugin {plugin}", tuple(TIMEOUTS)))
             mcp.append(Installed(self._settings, f"plugin {plugin}"))
         return AgentState(tuple(hooks), tuple(mcp), tuple(problems))
@@ -144,6 +146,20 @@ class ClaudeSettings:
         plugins = _document_at(self._settings, []).value.get("enabledPlugins")
         on = [name for name, is_on in plugins.items() if is_on] if isinstance(plugins, dict) else []
         return next((name for name in on if name.partition("@")[0] == "recollect"), "")
+
+    def _plugin_problems(self, plugin: str) -> Iterator[str]:
+        """What is wrong with the copy of the plugin that Claude Code made for itself."""
+        known = _document_at(self._root / "plugins" / "installed_plugins.json", []).value.get("plugins")
+        copies = known.get(plugin) if isinstance(known, dict) else None
+        for copy in copies if isinstance(copies, list) else ():
+            folder = copy.get("installPath") if isinstance(copy, dict) else None
+            path = Path(folder if isinstance(folder, str) else self._root) / "hooks" / "hooks.json"
+            if set(hooks_in(_document_at(path, []))) - {shlex.join(self.commands.hook)}:
+                again = f"`claude plugin uninstall {plugin}` and install it again"
+                yield (
+                    f"{path}: runs another Recollect, or one by its name alone, or names another store:"
+                    f" run `recollect hook plugin`, then {again}"
+                )
 
 
 def cleanup_days(home: Path, environ: Mapping[str, str]) -> int:

@@ -12,6 +12,7 @@ that are not documents.
 from __future__ import annotations
 
 import contextlib
+import json
 import math
 import os
 import re
@@ -263,6 +264,8 @@ class TextIndex:
     def _refresh(self) -> None:
         state = _state(self._data)
         stamp = read_stamp(self._data / _REACH) if self._data else {}
+        if self._data and "commit" in stamp and stamp["commit"] != _last_commit(self._data):
+            stamp = {}  # a power cut may undo tantivy's commit and keep what was noted after it
         noted, replaced = (
             each if isinstance(each := stamp.get(name), int) else 0 for name in ("rows", "replaced")
         )
@@ -335,8 +338,8 @@ class TextIndex:
 
     def _commit(self, writer: tantivy.IndexWriter, rows: int) -> None:
         assert self._data is not None
-        writer.commit()
-        write_stamp(self._data / _REACH, {"rows": rows, "replaced": self._forgotten})
+        commit = writer.commit()
+        write_stamp(self._data / _REACH, {"rows": rows, "replaced": self._forgotten, "commit": commit})
         make_private(self._data)
         self._refresh()
 
@@ -421,6 +424,14 @@ def _reason(error: BaseException | None) -> str:
         return error.strerror or str(error)
     told = re.search(r"\(os error (\d+)\)|Os \{ code: (\d+)", str(error or ""))
     return os.strerror(int(told[1] or told[2])) if told else ""
+
+
+def _last_commit(data: Path) -> int:
+    """The number that tantivy gave its last commit; merges keep it."""
+    try:
+        return int(json.loads((data / _META).read_bytes())["opstamp"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return -1
 
 
 def _state(data: Path | None) -> tuple[object, ...]:

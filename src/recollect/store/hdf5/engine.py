@@ -273,8 +273,9 @@ class Hdf5Store:
             with self.replacement(timeout=timeout) as (old, new):
                 yield old.salvageable(moved_to=str(aside)), new
         except BaseException:
-            if os.path.samefile(aside, self.path):  # else it is the only name the old file has
-                aside.unlink()
+            with contextlib.suppress(OSError):  # what went wrong first is what is told
+                if os.path.samefile(aside, self.path):  # else it is the only name the old file has
+                    self.disk.unlink(aside)
             raise
 
     def temporary(self) -> Path:
@@ -326,27 +327,31 @@ class Hdf5Store:
         return isinstance(path, Path)
 
     def _copy(self, target: Path) -> None:
-        self.disk.make_folder(target.parent)
         temporary = _temporary(target, "new")
         try:
+            self.disk.make_folder(target.parent)
             with self._readers.reading(self._ready_reader) as reader:
-                fd = self.disk.open(temporary, write=True, new=True)
-                try:
-                    size = reader.pager.header.size
-                    for start in range(0, size, _COPY_BYTES):
-                        reader.pager.seek(start)
-                        piece = reader.pager.read(min(_COPY_BYTES, size - start))
-                        reader.pager.check()
-                        self.disk.write(fd, piece, start)
-                    self.disk.sync(fd)
-                finally:
-                    os.close(fd)
+                self._write_copy(reader.pager, temporary)
             _link(temporary, target)
             self.disk.sync_folder(target.parent)
         except OSError as error:
             raise StoreWriteFailed(target, error) from error
         finally:
-            self.disk.unlink(temporary)
+            with contextlib.suppress(OSError):
+                self.disk.unlink(temporary)
+
+    def _write_copy(self, pager: Pager, target: Path) -> None:
+        fd = self.disk.open(target, write=True, new=True)
+        try:
+            size = pager.header.size
+            for start in range(0, size, _COPY_BYTES):
+                pager.seek(start)
+                piece = pager.read(min(_COPY_BYTES, size - start))
+                pager.check()
+                self.disk.write(fd, piece, start)
+            self.disk.sync(fd)
+        finally:
+            os.close(fd)
 
     # -- the journal -----------------------------------------------------------------------
 

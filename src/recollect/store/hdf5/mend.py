@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,8 @@ from recollect.values.errors import StoreCorrupt, StoreWriteFailed
 
 if TYPE_CHECKING:
     from recollect.store.hdf5.engine import Hdf5Store
+
+_PIECE_BYTES = 1 << 20
 
 
 def mend_redo(store: Hdf5Store, timeout: float) -> None:
@@ -58,8 +59,9 @@ def _build(store: Hdf5Store, target: Path, redo: Redo | None) -> None:
     """A copy of the file with these pages in it."""
     fd = store.disk.open(target, write=True, new=True)
     try:
-        with open(store.path, "rb") as source, open(fd, "wb", closefd=False) as copy:
-            shutil.copyfileobj(source, copy, 1 << 20)
+        with open(store.path, "rb") as source:
+            for piece in iter(lambda: source.read(_PIECE_BYTES), b""):
+                store.disk.write(fd, piece, source.tell() - len(piece))
         if redo is not None:
             put_in_place(redo, store.disk, fd)
         store.disk.sync(fd)

@@ -218,6 +218,9 @@ class Hdf5View:
             flags, spans = sources.read("flags"), None
             if is_imported(flags).any():
                 source, first, count = (self.table("spans").read(c) for c in ("source", "first", "count"))
+                lines = self.table("lines").rows
+                if (source >= len(flags)).any() or (first > lines).any() or (count > lines - first).any():
+                    raise Damaged("table /tables/spans: a source or a line is not there")
                 spans = source, first, count
             self._imported_rows = Imported(flags, sources.read("session"), spans)
         return self._imported_rows
