@@ -10,15 +10,14 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.search import rank as fuse
-from recollect.search.query import AllOf, Node, Word, words_of
-from recollect.search.text.exchanges import ExchangeIndex, Exchanges
+from recollect.search.query import AllOf, Node, Word
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, Query
 from recollect.search.weights import CANDIDATES
@@ -41,10 +40,10 @@ class Meaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The exchanges, and what asks them."""
+class Side:
+    """An index that is asked by words, and what makes queries for it."""
 
-    index: ExchangeIndex
+    index: TextIndex
     matcher: Matcher
 
 
@@ -73,19 +72,19 @@ class Gathering:
 
     def __init__(
         self,
-        text: TextIndex,
-        matcher: Matcher,
+        entries: Side,
+        exchanges: Side | None,
         passing: Passing,
         node: Node,
         *,
         by_words: bool,
         meaning: Meaning | None,
-        asked: Asked | None = None,
     ) -> None:
-        self._text, self._matcher, self._passing = text, matcher, passing
+        self._text, self._matcher = entries.index, entries.matcher
+        self._asked, self._passing = exchanges, passing
         self._node, self._by_words, self._meaning = node, by_words, meaning
-        self._asked, self._exchanges = asked, Exchanges(*(np.zeros(0, np.int64),) * 3)
         self._found: list[Found] = []
+        self._exchanges: list[Found] = []
         self._exact: Array = np.zeros(0, np.int64)
         self.explain: dict[str, Any] = {}
 
@@ -103,12 +102,13 @@ class Gathering:
             self._words()
         elif self._meaning is not None:
             near = self._nearest(self._meaning, CANDIDATES)
-        wanted = [self._exact, self._exchanges.answers]
+        wanted = [self._exact]
         if self._meaning is not None:
             best = self._found[0].rows if self._found else near[:0]
             wanted += [near, fuse.neighbours(best), fuse.neighbours(near)]
             self.explain |= {"vectors": len(near), **self._meaning.vectors.explain()}
         self._add(np.concatenate(wanted))
+        self._add_exchanges()
 
     def found(self) -> Found:
         """Every candidate, in the order they were found."""
@@ -118,16 +118,8 @@ class Gathering:
         """The same as `fuse` wants them."""
         found = self.found()
         dense: Array = np.full(len(found), np.nan, np.float32)
-        exchanged, beside = np.zeros(len(found)), np.full(len(found), np.nan)
-        known = self._exchanges
-        by_row = np.argsort(found.rows)
-        places = by_row[np.searchsorted(found.rows, known.answers, sorter=by_row).clip(max=len(found) - 1)] if len(found) else by_row
-        there = found.rows[places] == known.answers if len(found) else np.zeros(0, bool)
-        places = places[there]
-        exchanged[places] = known.scores[there]
         if self._meaning is not None:
             dense = self._meaning.vectors.scores(self._meaning.vector, found.rows)
-            beside[places] = self._meaning.vectors.scores(self._meaning.vector, known.prompts[there])
         return fuse.Candidates(
             found.rows,
             found.sessions,
@@ -137,8 +129,8 @@ class Gathering:
             dense,
             found.chars,
             np.isin(found.rows, self._exact),
-            exchanged,
-            beside,
+            found.turns,
+            self._exchanged(found.rows),
         )
 
     def rest(self, count: int, known: Array) -> Found:
@@ -153,11 +145,9 @@ class Gathering:
         self._found.append(found)
         self.explain["text"] = len(found)
         if self._asked is not None:
-            words = AllOf(tuple(map(Word, words_of(self._node))))
-            query = self._asked.matcher.ranked(words)
-            self._exchanges = self._asked.index.exchanges(query, CANDIDATES)
-            ceiling = self._asked.matcher.ceiling(words)
-            self._exchanges = replace(self._exchanges, scores=self._exchanges.scores / (ceiling or 1.0))
+            self._exchanges.append(
+                self._asked.index.search(self._asked.matcher.ranked(self._node), CANDIDATES)
+            )
         quoting = self._matcher.exact(self._node)
         if quoting is not None:
             self._exact = self._text.search(quoting, CANDIDATES).rows
@@ -167,6 +157,28 @@ class Gathering:
         fresh = np.setdiff1d(rows, self.found().rows).tolist()
         if fresh:
             self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
+
+    def _add_exchanges(self) -> None:
+        """The closing answers of the exchanges found, and of those that candidates are part of."""
+        if self._asked is None or not self._by_words:
+            return
+        known = Found.joined(self._exchanges).turns
+        turns = np.setdiff1d(self.found().turns, np.append(known, 0)).tolist()
+        if turns:
+            query = self._asked.matcher.scored_turns(self._node, turns)
+            self._exchanges.append(self._asked.index.search(query, len(turns)))
+        exchanges = Found.joined(self._exchanges)
+        self._add(np.append(exchanges.rows, exchanges.turns - 1))
+
+    def _exchanged(self, rows: Array) -> Array:
+        """How well the exchange fits that an entry closes, 0 for one that closes none."""
+        scores = np.zeros(len(rows), np.float32)
+        if self._exchanges and self._asked is not None:
+            exchanges = Found.joined(self._exchanges)
+            best = dict(zip(exchanges.rows.tolist(), exchanges.scores.tolist(), strict=True))
+            scores[:] = [best.get(row, 0.0) for row in rows.tolist()]
+            scores /= self._asked.matcher.ceiling(self._node) or 1.0
+        return scores
 
     def _further(self, count: int) -> Found:
         if self._by_words:

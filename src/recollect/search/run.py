@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.search import rank as fuse
-from recollect.search.candidates import Asked, Gathering, Meaning, Passing
+from recollect.search.candidates import Gathering, Meaning, Passing, Side
 from recollect.search.patterns import Patterns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
@@ -107,7 +107,7 @@ class Search:
         self._vectors, self._reranker = vectors, reranker
         self._passing, self._fresh = passing, fresh
         self._matcher = Matcher(text, sessions)
-        self._asked = None if exchanges is None else Asked(exchanges, Matcher(exchanges, sessions))
+        self._exchanges = None if exchanges is None else Side(exchanges, Matcher(exchanges, sessions))
 
     def run(self, request: Request) -> Results:
         """The answer to one request."""
@@ -177,13 +177,12 @@ class Search:
         near, not_near = list(map(self._entry, request.near)), list(map(self._entry, request.not_near))
         meaning, notes = self._meaning(words, near, not_near, request)
         gathering = Gathering(
-            self._text,
-            self._matcher,
+            Side(self._text, self._matcher),
+            self._exchanges if request.mode != "text" else None,  # whose hits hold the words themselves
             self._passing,
             node,
             by_words=request.mode != "vector" and bool(words),
             meaning=meaning,
-            asked=self._asked,
         )
         gathering.run()
         if meaning is not None and gathering.explain.get("text") == 0:

@@ -18,7 +18,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -26,31 +26,10 @@ import numpy as np
 import tantivy
 
 from recollect.search.cache_folder import Place, make_private, read_stamp, write_stamp
-from recollect.search.text.fields import (
-    Identifiers,
-    body_of,
-    cjk_query,
-    cjk_terms,
-    dir_terms,
-    encodable,
-    file_terms,
-    files_of,
-    flags_of,
-    gist_of,
-    identifiers,
-    is_indexed,
-    names_folder,
-    split_humps,
-    whole_query,
-)
+from recollect.search.text.documents import Batch, batches, schema
+from recollect.search.text.fields import cjk_query, encodable, split_humps, whole_query
 from recollect.store.contract import Array, View
-from recollect.values.records import Kind
-from recollect.values.stored import StoredEntry
 
-FORMAT = 2
-
-BATCH_CHARS = 1_000_000  # of text that are looked through at once
-BATCH_ROWS = 4096
 SMALL_ROWS = 4096  # fewer new rows than this are not worth a second thread
 HEAP_BYTES = 96_000_000  # of each indexing thread; when it is full, a segment is written
 HEAP_BYTES_SMALL = 20_000_000
@@ -66,7 +45,10 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a query found, best first and of equals the newest: one array per column."""
+    """What a query found, best first and of equals the newest: one array per column.
+
+    `turns`: the row of the prompt that an entry came of, and 1; 0 where nobody had said anything yet.
+    """
 
     rows: Array
     sessions: Array
@@ -74,6 +56,7 @@ class Found:
     kinds: Array
     chars: Array
     gists: Array
+    turns: Array
     scores: Array
 
     def __len__(self) -> int:
@@ -81,29 +64,22 @@ class Found:
 
     def taken(self, order: Array) -> Found:
         """Only these, in this order."""
-        columns = (self.rows, self.sessions, self.times, self.kinds, self.chars, self.gists, self.scores)
-        return Found(*(column[order] for column in columns))
+        return Found(*(getattr(self, name)[order] for name in _COLUMNS))
 
     @classmethod
     def joined(cls, parts: Sequence[Found]) -> Found:
         """What several queries found, one behind the other."""
-        names = ("rows", "sessions", "times", "kinds", "chars", "gists", "scores")
         parts = parts or [cls.none()]
-        return cls(*(np.concatenate([getattr(each, name) for each in parts]) for name in names))
+        return cls(*(np.concatenate([getattr(each, name) for each in parts]) for name in _COLUMNS))
 
     @classmethod
     def none(cls) -> Found:
         empty = np.zeros(0, np.int64)
-        return cls(empty, empty, empty, empty, empty, empty, np.zeros(0, np.float32))
+        return cls(empty, empty, empty, empty, empty, empty, empty, np.zeros(0, np.float32))
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Documents to add, of rows below `done`; first goes what is in place of them now, if anything is."""
-
-    done: int
-    documents: list[tantivy.Document]
-    instead_of: tantivy.Query | None = None
+_COLUMNS = tuple(each.name for each in fields(Found))
+_FIELDS = ("row", "session", "time", "kind", "chars", "gist", "turn")  # of a document, as `Found` has them
 
 
 class TextIndex:
@@ -113,7 +89,7 @@ class TextIndex:
     """
 
     NAME = "text"
-    FORMAT = FORMAT
+    FORMAT = 3
 
     def __init__(self, place: Place, epoch: int) -> None:
         self._place = place
@@ -234,9 +210,6 @@ class TextIndex:
             text = split_humps(text)
         return _WORDS.analyze(text) if field in ("body", "parts") else [text.lower()]
 
-    def _schema(self) -> tantivy.Schema:
-        return schema_builder().build()
-
     # -- the state of the index on disk ---------------------------------------------------------
 
     def _attach(self) -> None:
@@ -251,14 +224,14 @@ class TextIndex:
             except _Failed:
                 self._place.discard(self._data)
                 self._data = None
-        self._index = tantivy.Index(self._schema())
+        self._index = tantivy.Index(schema())
         self._refresh()
 
     def _discard(self) -> None:
         if self._data is not None:
             self._place.discard(self._data)
         self._data = None
-        self._index = tantivy.Index(self._schema())
+        self._index = tantivy.Index(schema())
         self._refresh()
 
     def _refresh(self) -> None:
@@ -287,7 +260,7 @@ class TextIndex:
         """For the holder of the lock, who starts afresh where there is nothing to go on with."""
         if self._data is None:
             self._data = self._place.begin()
-            self._index = _with_analyzers(tantivy.Index(self._schema(), str(self._data)))
+            self._index = _with_analyzers(tantivy.Index(schema(), str(self._data)))
             self._refresh()
         threads = 1 if rows < SMALL_ROWS else min(os.cpu_count() or 1, THREADS_MAX)
         heap = HEAP_BYTES_SMALL if rows < SMALL_ROWS else HEAP_BYTES * threads
@@ -297,8 +270,15 @@ class TextIndex:
         """Take out, with the next commit, what was replaced since the last one."""
         gone = [row for row in replaced[self._now.replaced :].tolist() if row < self.rows]
         if gone:  # by term, tantivy takes a row for a signed number and finds none
-            writer.delete_documents_by_query(tantivy.Query.term_set_query(self.schema, "row", gone))
+            writer.delete_documents_by_query(self._naming(gone))
         self._forgotten = len(replaced)
+
+    def _naming(self, rows: Sequence[int]) -> tantivy.Query:
+        """The documents that are made of some rows."""
+        return self._any_of("row", rows)
+
+    def _any_of(self, field: str, rows: Sequence[int]) -> tantivy.Query:
+        return tantivy.Query.term_set_query(self.schema, field, list(rows))
 
     def _take(
         self,
@@ -316,8 +296,8 @@ class TextIndex:
         for batch in batches:
             done = batch.done
             with _failing():
-                if batch.instead_of is not None:
-                    writer.delete_documents_by_query(batch.instead_of)
+                if batch.anew:
+                    writer.delete_documents_by_query(self._any_of("turn", batch.anew))
                 for document in batch.documents:
                     writer.add_document(document)
                 now = time.monotonic()
@@ -333,8 +313,7 @@ class TextIndex:
 
     def _batches(self, view: View, start: int, stop: int) -> Iterator[Batch]:
         """The documents of some rows."""
-        for batch in _batches(view, start, stop):
-            yield Batch(batch[-1].row + 1, list(_documents(batch)))
+        return batches(view, start, stop)
 
     def _commit(self, writer: tantivy.IndexWriter, rows: int) -> None:
         assert self._data is not None
@@ -377,22 +356,20 @@ class _Now:
     def rows_of(self, query: tantivy.Query) -> Array:
         """Every row that matches, in any order."""
         hits = self.searcher.search(query, max(self.searcher.num_docs, 1), count=False).hits
-        return self.column("row", hits)
+        return self._column("row", hits)
 
     def found(self, hits: Hits) -> Found:
-        rows, sessions, times, kinds, chars, gists = (
-            self.column(name, hits) for name in ("row", "session", "time", "kind", "chars", "gist")
-        )
+        rows, sessions, times, kinds, chars, gists, turns = (self._column(name, hits) for name in _FIELDS)
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.rows:
             raise ValueError("rows that were never indexed")
         scores = np.array([score for score, _ in hits], np.float32)
-        return Found(rows, sessions, times, kinds, chars, gists, scores)
+        return Found(rows, sessions, times, kinds, chars, gists, turns, scores)
 
     def _last_row(self) -> int:
         last = self.searcher.search(tantivy.Query.all_query(), 1, count=False, order_by_field="row").hits
-        return int(self.column("row", last).max(initial=-1))
+        return int(self._column("row", last).max(initial=-1))
 
-    def column(self, name: str, hits: Hits) -> Array:
+    def _column(self, name: str, hits: Hits) -> Array:
         values = self.searcher.fast_field_values(name, [address for _, address in hits])
         if None in values:
             raise ValueError("documents without a " + name)
@@ -442,82 +419,6 @@ def _state(data: Path | None) -> tuple[object, ...]:
             stat = path.stat()
             found.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
     return tuple(found)
-
-
-def _batches(view: View, start: int, stop: int) -> Iterator[list[StoredEntry]]:
-    """Entries by the batch, cut between lines: what a line holds is known only from all of it."""
-    batch: list[StoredEntry] = []
-    chars = 0
-    for entry in view.entry_range(start, stop):
-        full = chars >= BATCH_CHARS or len(batch) >= BATCH_ROWS
-        if full and _line(entry) != _line(batch[-1]):
-            yield batch
-            batch, chars = [], 0
-        batch.append(entry)
-        chars += len(entry.entry.text)
-    if batch:
-        yield batch
-
-
-def _documents(batch: list[StoredEntry]) -> Iterator[tantivy.Document]:
-    with_image = {_line(each) for each in batch if each.entry.kind == Kind.IMAGE}
-    wanted = [each for each in batch if is_indexed(each.entry)]
-    bodies = [body_of(each.entry) for each in wanted]
-    for each, body, names in zip(wanted, bodies, identifiers(bodies), strict=True):
-        yield _document(each, body, names, _line(each) in with_image)
-
-
-def _document(stored: StoredEntry, body: str, names: Identifiers, has_image: bool) -> tantivy.Document:
-    document, entry = tantivy.Document(), stored.entry
-    document.add_unsigned("row", stored.row)
-    document.add_unsigned("session", stored.session_row)
-    document.add_unsigned("kind", int(entry.kind))
-    document.add_integer("time", entry.time_ms)
-    document.add_unsigned("chars", len(entry.text))
-    document.add_unsigned("gist", gist_of(body))
-    for field, text in (("tool", entry.tool), ("model", entry.model), ("type", stored.type)):
-        if text:
-            document.add_text(field, encodable(text.lower()))
-    for flag in (*flags_of(entry), *(["image"] if has_image else [])):
-        document.add_text("flag", flag)
-    texts = {"body": body, "whole": names.whole, "parts": names.parts, "cjk": cjk_terms(body)}
-    for field, text in texts.items():
-        if text:
-            document.add_text(field, text)
-    if entry.kind == Kind.CALL:
-        _add_paths(document, stored)
-    return document
-
-
-def _add_paths(document: tantivy.Document, stored: StoredEntry) -> None:
-    paths = files_of(stored.entry)
-    folder = names_folder(stored.entry)
-    for term in dict.fromkeys(term for path in paths for term in file_terms(path)):
-        document.add_text("file", term)
-    for term in dict.fromkeys(term for path in paths for term in dir_terms(path, folder)):
-        document.add_text("dir", term)
-
-
-def _line(stored: StoredEntry) -> str:
-    """Which line an entry is of; those of one line stand together."""
-    return stored.id.partition(".")[0]
-
-
-def schema_builder() -> tantivy.SchemaBuilder:
-    """The fields of an entry's document."""
-    builder = tantivy.SchemaBuilder()
-    for name in ("row", "session", "kind"):
-        builder.add_unsigned_field(name, indexed=True, fast=True)
-    for name in ("chars", "gist"):
-        builder.add_unsigned_field(name, fast=True)
-    builder.add_integer_field("time", indexed=True, fast=True)
-    for name in ("flag", "tool", "model", "type", "file", "dir"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("body", tokenizer_name="words", index_option="position")
-    builder.add_text_field("whole", tokenizer_name="whitespace", index_option="basic")
-    builder.add_text_field("parts", tokenizer_name="words", index_option="basic")
-    builder.add_text_field("cjk", tokenizer_name="whitespace", index_option="position")
-    return builder
 
 
 def _with_analyzers(index: tantivy.Index) -> tantivy.Index:

@@ -70,9 +70,11 @@ class Matcher:
 
     def scored_rows(self, node: Node, rows: Sequence[int]) -> Query:
         """Those of these entries that pass the filters, with words or without, scored by the words."""
-        clauses: Clauses = [(_MUST, self._rows(rows)), (_SHOULD, self.ranked(node))]
-        filters = self.filters(node)
-        return Query.boolean_query([*clauses, *([(_MUST, _unscored(filters))] if filters else [])])
+        return self._scored(node, self._numbered("row", rows))
+
+    def scored_turns(self, node: Node, turns: Sequence[int]) -> Query:
+        """The same of these turns."""
+        return self._scored(node, self._numbered("turn", turns))
 
     def exact(self, node: Node) -> Query | None:
         """What holds the question itself, one identifier or a sentence; None for mere words."""
@@ -101,12 +103,17 @@ class Matcher:
 
     def both(self, query: Query, rows: Sequence[int]) -> Query:
         """Those of these entries that a query finds."""
-        return Query.boolean_query([(_MUST, self._rows(rows)), (_MUST, query)])
+        return Query.boolean_query([(_MUST, self._numbered("row", rows)), (_MUST, query)])
 
-    def _rows(self, rows: Sequence[int]) -> Query:
-        if len(rows) > ROWS_AS_TERMS:
-            return _unscored(Query.term_set_query(self._index.schema, "row", list(rows)))
-        return _unscored(Query.boolean_query([(_SHOULD, self._term("row", row)) for row in rows]))
+    def _scored(self, node: Node, among: Query) -> Query:
+        clauses: Clauses = [(_MUST, among), (_SHOULD, self.ranked(node))]
+        filters = self.filters(node)
+        return Query.boolean_query([*clauses, *([(_MUST, _unscored(filters))] if filters else [])])
+
+    def _numbered(self, field: str, numbers: Sequence[int]) -> Query:
+        if len(numbers) > ROWS_AS_TERMS:
+            return _unscored(Query.term_set_query(self._index.schema, field, list(numbers)))
+        return _unscored(Query.boolean_query([(_SHOULD, self._term(field, each)) for each in numbers]))
 
     # -- the tree ----------------------------------------------------------------------------
 
