@@ -40,7 +40,7 @@ STRANGERS = frozenset({"agents", "store"})  # neither imports the other
 # What a face may import besides itself; `light` is what a hook lives on.
 BELOW_FACES = frozenset({"", "config", "light", "memory", "present", "values"})
 FACES = {
-    "__main__": {"cli"},
+    "__main__": {"cli", "hooks"},
     "cli": {"hooks", "mcp", "setup"},
     "hooks": set(),
     "mcp": set(),

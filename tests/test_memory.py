@@ -78,6 +78,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "capture": lambda memory, _: memory.capture() == 0,
     "catalog": lambda memory, _: memory.catalog(project(memory), imported=True).sections,
     "check": lambda memory, _: memory.check() == [],
+    "is_busy": lambda memory, _: not memory.is_busy(),
     "kept_aside": lambda memory, _: memory.kept_aside() == [],
     "acknowledge": lambda memory, _: memory.acknowledge() == [],
     "checkpoint": lambda memory, _: appended(memory).checkpoint(),

@@ -9,7 +9,21 @@ import sys
 if not sys.flags.safe_path and os.path.realpath(sys.path[0]) == os.path.realpath(os.curdir):
     del sys.path[0]
 
-from recollect.cli import main
+
+def main() -> int:
+    """Run the command of this process's words.
+
+    Agents wait for their status line after every answer: it does without the command line's own imports.
+    """
+    if sys.argv[1:] == ["usage", "--statusline"]:
+        from recollect.config import load_config
+        from recollect.hooks.statusline import print_line
+
+        return print_line(load_config(), 0)
+    from recollect.cli import main as run
+
+    return run()
+
 
 if __name__ == "__main__":
     sys.exit(main())

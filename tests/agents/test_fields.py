@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from recollect.agents.fields import json_of, time_of, title_of
+from recollect.agents.fields import json_of, time_of
 from recollect.testing.agents import JSON
 
 
@@ -45,11 +44,3 @@ def test_a_value_nested_beyond_reason_has_no_text() -> None:
     for _ in range(100_000):
         value = [value]
     assert json_of(value) == ""
-
-
-@given(st.text())
-def test_a_title_is_one_short_line(text: str) -> None:
-    title = title_of(text)
-    assert len(title) <= 200
-    assert len(title.splitlines()) <= 1
-    assert title == title.strip()

@@ -65,6 +65,7 @@ def machine(tmp_path: Path, store: str, monkeypatch: pytest.MonkeyPatch) -> Iter
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("RECOLLECT_STORE", store)
     monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("RECOLLECT_PAGER", "")
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(DATA.parent.parent / "src")]))
     time.tzset()

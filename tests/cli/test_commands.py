@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -413,3 +414,74 @@ def test_a_store_that_nothing_opens_is_refused_before_anything_is_said(recollect
     assert answer.code == 2
     assert answer.out == ""
     assert answer.err.startswith("recollect: nothing here opens stores of the kind moon:")
+
+
+class TestShowing:
+    def test_an_edit_is_a_diff(self, recollect: Any, log: Any) -> None:
+        change = {"file_path": "/srv/quay.py", "old_string": "a\nleaks", "new_string": "a\nholds"}
+        call = {"type": "tool_use", "id": "t1", "name": "Edit", "input": change}
+        log().prompt("mend it").answer(call).write()
+        recollect("ingest", "--quiet")
+        shown = recollect("show", "3f2a").out
+        assert "call Edit  /srv/quay.py\n           a\n          -leaks\n          +holds\n" in shown
+        assert "... 2 more lines; --full" in recollect("show", "3f2a", "--lines", "1").out
+
+    def test_what_has_no_text_is_left_out(self, recollect: Any, log: Any) -> None:
+        book = log().prompt("mend it").record("attachment", attachment={"type": "task_reminder"})
+        book.answer({"type": "text", "text": "  "}).answer({"type": "text", "text": "Mended."}).write()
+        recollect("ingest", "--quiet")
+        shown = recollect("show", "3f2a").out
+        assert "context" not in shown
+        assert shown.count("answer") == 1
+        assert len(recollect("show", "3f2a", "--json").json["entries"]) == 4
+
+
+class TestUsageOfSome:
+    """`--last`, `--since`, `--until`, and filters by name."""
+
+    @pytest.fixture
+    def spread(self, recollect: Any, log: Any) -> Any:
+        book = log()
+        days = [time.strftime("%Y-%m-%d", time.gmtime(time.time() - ago * 86_400)) for ago in (0, 6, 7)]
+        for number, day in enumerate(days):
+            book.fields["timestamp"] = f"{day}T00:00:00.001Z"
+            book.prompt("mend it").answer({"type": "text", "text": "Mended."}, output=10**number)
+        book.write()
+        recollect("ingest", "--quiet")
+
+        def output(*words: str) -> int:
+            total: int = recollect("usage", *words, "--json").json["total"]["output"]
+            return total
+
+        return output, days
+
+    def test_the_last_days_end_with_today(self, spread: Any) -> None:
+        output, _ = spread
+        assert [output("--last", length) for length in ("1d", "7d", "8d", "2w")] == [1, 11, 111, 111]
+        assert output("--last", "9999h") == 111
+
+    def test_from_one_day_to_the_end_of_another(self, spread: Any) -> None:
+        output, (_, last, older) = spread
+        assert output("--since", last) == 11
+        assert output("--until", last) == 110
+        assert output("--since", older, "--until", older) == 100
+
+    def test_by_name(self, spread: Any) -> None:
+        output, _ = spread
+        assert output("--project", "HARBOR", "--model", "Opus", "--agent", "claude") == 111
+        assert output("--project", "ferry") == output("--model", "gpt") == output("--agent", "codex") == 0
+
+    @pytest.mark.parametrize(
+        "words", [["--last", "7"], ["--last", "0d"], ["--since", "soon"], ["--by", "day,day"], ["--by", "x"]]
+    )
+    def test_words_that_are_off(self, recollect: Any, words: list[str]) -> None:
+        assert recollect("usage", *words).code == 2
+
+    def test_last_stands_alone(self, spread: Any, recollect: Any) -> None:
+        assert recollect("usage", "--last", "7d", "--since", "2026-03-01").code == 2
+
+    def test_two_groupings_are_two_columns(self, spread: Any, recollect: Any) -> None:
+        lines = recollect("usage", "--by", "agent,model").out.splitlines()
+        assert lines[0].split()[:3] == ["agent", "model", "responses"]
+        assert lines[1].split()[:3] == ["claude", "claude-opus-4-6", "3"]
+        assert lines[-1].startswith("total ")

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.attacks import ATTACK, ATTACKS, scan
+from tests.support.terminals import Terminal, on_terminal
 
 from recollect.cli import progress
-from recollect.cli.screen import Column, Screen, Styled
+from recollect.cli.columns import Column
+from recollect.cli.screen import Screen, Styled
 
 OWN = re.compile(r"\x1b\[[0-9;]*m")
 BAR = re.compile(r"\x1b\[\?25[lh]|\r?\x1b\[(?:2K|1A)|\r\n")
@@ -122,7 +121,8 @@ def test_the_attacks_are_there_and_visible(recollect: Any, attacked: Path) -> No
 @pytest.mark.on_disk("another process looks at the store")
 def test_markup_is_text_on_a_terminal_too(recollect: Any, attacked: Path) -> None:
     recollect("ingest")
-    assert "[bold red]x[/bold red]" in OWN.sub("", on_terminal(["show", SESSION]))
+    shown = " ".join(OWN.sub("", on_terminal(["show", SESSION])).split())
+    assert "[bold red]x[/bold red]" in shown
 
 
 @pytest.mark.parametrize("field", ["sessionId", "cwd", "gitBranch", "slug", "version"])
@@ -165,7 +165,7 @@ def test_no_command_can_forget(capfd: pytest.CaptureFixture[str]) -> None:
 def test_progress_names_files_safely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_BAR_AFTER_SECONDS", 0)
     monkeypatch.setattr(progress, "_BAR_EVERY_SECONDS", 0)
-    with _Terminal() as terminal:
+    with Terminal() as terminal:
         monkeypatch.setattr(sys, "stderr", terminal.stream)
         shown = progress.Progress(Screen(json=False, color=False, quiet=False))
         with shown.running():
@@ -183,52 +183,6 @@ def test_progress_lines_in_a_pipe_are_safe(
     shown = progress.Progress(Screen(json=False, color=False, quiet=False))
     shown(f"/logs/begin{ATTACK}.jsonl", 5, 10)
     told = capfd.readouterr().err
-    assert told.startswith("5 B of 10 B")
+    assert told.startswith("reading: 5 B of 10 B: /logs/begin")
     assert "begin\\x1b]0;owned" in told
     scan(told)
-
-
-def on_terminal(words: list[str]) -> str:
-    """What a command writes when both its streams are a terminal."""
-    with _Terminal() as terminal:
-        done = subprocess.run(
-            [sys.executable, "-m", "recollect", *words],
-            stdin=terminal.stream,
-            stdout=terminal.stream,
-            stderr=terminal.stream,
-            check=False,
-            env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "200"},
-        )
-        assert done.returncode != 70
-    return terminal.text.replace("\r\n", "\n")
-
-
-class _Terminal:
-    """A pseudo terminal, and everything that was written to it."""
-
-    def __enter__(self) -> _Terminal:
-        self._master, slave = pty.openpty()
-        self.stream = open(slave, "w", encoding="utf-8")
-        self._pieces: list[bytes] = []
-        self._thread = threading.Thread(target=self._read)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stream.close()
-        self._thread.join()
-        os.close(self._master)
-
-    @property
-    def text(self) -> str:
-        return b"".join(self._pieces).decode("utf-8")
-
-    def _read(self) -> None:
-        while True:
-            try:
-                piece = os.read(self._master, 1 << 16)
-            except OSError:  # Linux: the other side is closed
-                return
-            if not piece:
-                return
-            self._pieces.append(piece)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.insight.commands import command_of, heads, is_piped, is_shell, only_reads
+from recollect.insight.commands import command_of, heads, is_piped, is_shell, only_reads, work_parts
 from recollect.values.records import Entry, Kind
 
 
@@ -51,7 +51,8 @@ def test_a_command_only_reads_if_every_part_of_it_does() -> None:
 
 @given(st.text(st.sampled_from("ab '\"\\<|&;\nEOF$()=-"), max_size=60))
 def test_any_command_can_be_told(command: str) -> None:
-    assert all(1 <= len(words) <= 2 for words in heads(command))
+    assert all(1 <= len(words) <= 3 for words in heads(command))
+    assert bool(work_parts(command)) == bool(command.strip())
     assert only_reads(command) in (True, False)
     assert is_piped(command) in (True, False)
     assert isinstance(command_of(Entry(Kind.CALL, command)), str)
@@ -71,3 +72,33 @@ def test_only_a_call_of_a_shell_is_one() -> None:
     assert is_shell(Entry(Kind.CALL, "{}", tool="Bash"))
     assert not is_shell(Entry(Kind.CALL, "{}", tool="Read"))
     assert not is_shell(Entry(Kind.RESULT, "x", tool="Bash"))
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("npm run lint -- --fix", {("npm", "run", "lint")}),
+        ("sudo timeout 60 make tides", {("make", "tides")}),
+        ("git -C /w --no-pager push origin", {("git", "push")}),
+        ("cd /w && grep -n x a.py; cargo test", {("cargo", "test")}),
+        ("ssh pier 'systemctl restart gauge'", {("ssh pier 'systemctl restart gauge'",)}),
+        ("uv run python -c 'import tides'", {("uv run python -c 'import tides'",)}),
+        ("", set()),
+    ],
+)
+def test_work_is_told_by_heads_and_by_all_words_where_those_could_mean_anything(
+    command: str, expected: set[tuple[str, ...]]
+) -> None:
+    assert work_parts(command) == expected
+
+
+@pytest.mark.parametrize(
+    "command", ["git diff --stat", "git -C /w log -3", "gh pr view 5", "sed -n 1,3p a.py"]
+)
+def test_looking_at_what_changed_changes_nothing(command: str) -> None:
+    assert only_reads(command)
+
+
+@pytest.mark.parametrize("command", ["sed -i s/a/b/ a.py", "cat > a.py <<'X'\ny\nX", "git push", "make"])
+def test_what_writes_does_not_only_read(command: str) -> None:
+    assert not only_reads(command)

@@ -141,3 +141,106 @@ def test_what_a_person_pastes_is_an_appearance_and_what_the_model_says_is_none(f
     said.assistant(f"I saw this: {ERROR}")
     with remembered(folder, asked, said) as memory:
         assert [each.hit.session.facts.id[7] for each in memory.fix(ERROR)] == ["1"]
+
+
+def test_the_conclusion_is_quoted_and_not_the_first_reply(folder: Path) -> None:
+    talk = failing(1)
+    talk.assistant("Let me check the gauge at pier nine.")
+    talk.call("Edit", "done", file_path="/w/gauge.py", old_string="a", new_string="b")
+    talk.call("Bash", "12 tides", command="make tides")
+    talk.assistant("It runs. Let me look at the rest.")
+    talk.assistant("Done.\n\nThe gauge at pier nine was missing a float, which gauge.py now adds.")
+    talk.user("Thanks, and now the lighthouse")
+    talk.assistant("The lamp was fixed.")
+    with remembered(folder, talk) as memory:
+        (found,) = memory.fix(ERROR)
+        assert found.quote == "The gauge at pier nine was missing a float, which gauge.py now adds."
+        assert (found.is_told, found.ended_by) == (True, "make tides")
+
+
+def test_a_cure_that_is_only_told_counts_as_one(folder: Path) -> None:
+    told, stuck = failing(1, f"{ERROR} and more"), failing(2)
+    told.assistant("The gauge at pier nine was missing a float.")
+    stuck.assistant("I could not find out more.")
+    with remembered(folder, stuck, told) as memory:
+        first, second = memory.fix(ERROR)
+        assert (first.is_told, first.is_cured, first.ended_by) == (True, True, "")
+        assert (second.is_told, second.is_cured) == (False, False)
+        assert second.quote == "I could not find out more."
+
+
+def test_where_nothing_is_told_the_turn_that_ended_it_has_the_last_word(folder: Path) -> None:
+    talk = failing(1)
+    talk.call("Bash", "12 tides", command="make tides")
+    talk.assistant("Let me see.")
+    talk.assistant("The tides run.")
+    talk.user("And now the lighthouse")
+    talk.assistant("The lamp burns.")
+    with remembered(folder, talk) as memory:
+        (found,) = memory.fix(ERROR)
+        assert (found.is_told, found.quote) == (False, "The tides run.")
+
+
+def test_a_cure_may_be_told_in_a_later_turn(folder: Path) -> None:
+    talk = failing(1)
+    talk.assistant("I do not know yet.")
+    talk.user("And now?")
+    talk.assistant("The gauge at pier nine was missing a float.")
+    with remembered(folder, talk) as memory:
+        (found,) = memory.fix(ERROR)
+        assert (found.is_told, found.quote) == (True, "The gauge at pier nine was missing a float.")
+
+
+def test_source_code_and_pages_that_hold_the_words_are_no_error(folder: Path) -> None:
+    source = f'raise TideError("{ERROR}")'
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("look around")
+    talk.call("Read", source, file_path="/w/gauge.py")
+    talk.call("Grep", source, pattern="TideError")
+    talk.call("Bash", source, command="cd /w && cat gauge.py | head -3")
+    talk.call("Bash", source, command="git -C /w diff")
+    talk.call("Edit", source, file_path="/w/gauge.py", old_string="a", new_string="b")
+    talk.call("WebFetch", source, url="https://harbour.example/errors")
+    with remembered(folder, talk) as memory:
+        assert memory.fix(ERROR) == []
+
+
+def test_logs_and_runs_that_show_an_error_are_one_whatever_their_exit_code(folder: Path) -> None:
+    calls: list[tuple[str, dict[str, str]]] = [
+        ("Read", {"file_path": "/w/tides.log"}),
+        ("Bash", {"command": "cat /var/logs/tides"}),
+        ("Bash", {"command": "make tides | tail -3"}),
+        ("mcp__page__console", {}),
+    ]
+    talks = []
+    for number, (tool, arguments) in enumerate(calls, 1):
+        talk = Talk(number, "/home/ada/harbor")
+        talk.user("go on")
+        talk.call(tool, ERROR, **arguments)
+        talks.append(talk)
+    with remembered(folder, *talks) as memory:
+        assert {each.hit.session.facts.id[7] for each in memory.fix(ERROR, limit=9)} == {"1", "2", "3", "4"}
+
+
+def test_a_run_behind_a_pipe_is_judged_by_what_it_shows(folder: Path) -> None:
+    def tried(number: int, *results: str) -> Talk:
+        talk = Talk(number, "/home/ada/harbor")
+        talk.user("go on")
+        for result in results:
+            talk.call("Bash", result, command=f"make tides 2>&1 | tail -{number}")
+        return talk
+
+    talks = tried(1, ERROR, "12 tides"), tried(2, ERROR, f"again: {ERROR}"), failing(3)
+    talks[2].call("Bash", "3 failed", command="make tides | tail -3")
+    talks[2].call("Bash", "all good", command="make tides | tail -4")
+    with remembered(folder, *talks) as memory:
+        found = {each.hit.session.facts.id[7]: each.ended_by for each in memory.fix(ERROR)}
+        assert found == {"1": "make tides 2>&1 | tail -1", "2": "", "3": "make tides | tail -4"}
+
+
+def test_what_a_fork_repeats_is_told_once(folder: Path) -> None:
+    talks = [failing(1), failing(2)]
+    for talk in talks:
+        talk.assistant("The gauge at pier nine was missing a float.")
+    with remembered(folder, *talks, failing(3)) as memory:
+        assert len(memory.fix(ERROR)) == 2

@@ -22,7 +22,7 @@ from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.records import Cursor, SessionFacts, SourceFile
 from recollect.values.stored import Session, Source
-from recollect.values.usage import UsageLine
+from recollect.values.usage import UsageFilter, UsageLine
 from recollect.values.vocabulary import GROUPINGS
 
 DAY_MS = 86_400_000
@@ -400,3 +400,81 @@ def _answer(n: int) -> dict[str, Any]:
         "cwd": "/work",
         "message": message,
     }
+
+
+# -- some of it, and by two things -------------------------------------------------------------------
+
+
+@given(responses, st.permutations(GROUPINGS))
+def test_two_groupings_add_up_to_either(rows: list[dict[str, Any]], names: list[str]) -> None:
+    first, second = names[:2]
+    made = columns(rows)
+    both = summarise(made, f"{first},{second}", {})
+    for number, by in enumerate((first, second)):
+        found: dict[str, list[int]] = {}
+        for row in both.rows:
+            sums = found.setdefault(row.groups[number], [0, 0, 0])
+            for at, value in enumerate((row.responses, row.tokens, row.cost_microdollars or 0)):
+                sums[at] += value
+        alone = summarise(made, by, {}).rows
+        assert found == {row.group: [row.responses, row.tokens, row.cost_microdollars or 0] for row in alone}
+    assert both.total == summarise(made, "", {}).total
+    kept = [row.groups[0] for row in both.rows]
+    assert all(kept.index(name) + kept.count(name) == len(kept) - kept[::-1].index(name) for name in kept)
+
+
+FILTERS = st.builds(
+    UsageFilter,
+    since_ms=st.sampled_from([0, 1, 2, DAY_MS]),
+    until_ms=st.sampled_from([0, 1, DAY_MS, 41 * DAY_MS]),
+    project=st.sampled_from(["", "P1", "p", "harbor"]),
+    model=st.sampled_from(["", "GPT", "opus", "unknown"]),
+    agent=st.sampled_from(["", "codex", "claude", "nobody"]),
+)
+
+
+@given(responses, FILTERS)
+def test_what_is_left_out_is_as_if_it_never_was(rows: list[dict[str, Any]], only: UsageFilter) -> None:
+    def fits(row: dict[str, Any]) -> bool:
+        session, time = row["session"], row["time"]
+        return (
+            (not only.since_ms or time >= only.since_ms)
+            and (not only.until_ms or 0 < time < only.until_ms)
+            and only.project.lower() in f"p{session // 2}"
+            and only.model.lower() in (row["model"] or "unknown")
+            and only.agent in ("", ("codex", "claude")[session % 2])
+        )
+
+    kept = list(filter(fits, rows))
+    for by in ("", *GROUPINGS):
+        found, expected = summarise(columns(rows), by, {}, only), summarise(columns(kept), by, {})
+        assert (found.rows, found.total) == (expected.rows, expected.total)
+
+
+@pytest.mark.parametrize("by", ["day,day", "day,model,agent", "day,", ",", "weather"])
+def test_groupings_that_are_none_are_refused(by: str) -> None:
+    with pytest.raises(UsageError):
+        summarise(columns([{}]), by, {})
+
+
+@pytest.mark.parametrize(
+    ("only", "kept"),
+    [
+        (UsageFilter(), 15),
+        (UsageFilter(since_ms=DAY_MS), 12),
+        (UsageFilter(until_ms=DAY_MS), 1),
+        (UsageFilter(since_ms=DAY_MS, until_ms=DAY_MS + 1), 4),
+        (UsageFilter(project="P0"), 9),
+        (UsageFilter(model="OPUS"), 5),
+        (UsageFilter(agent="codex"), 3),
+        (UsageFilter(project="harbor"), 0),
+    ],
+)
+def test_each_filter_keeps_what_fits(only: UsageFilter, kept: int) -> None:
+    rows = [
+        {"output": 1, "time": DAY_MS - 1, "session": 0, "model": "claude-opus-4-6"},
+        {"output": 2, "time": 0, "session": 2, "model": "gpt-5-codex"},
+        {"output": 4, "time": DAY_MS, "session": 3, "model": "claude-opus-4-6"},
+        {"output": 8, "time": 9 * DAY_MS, "session": 1, "model": "gpt-5-codex"},
+    ]
+    assert summarise(columns(rows), "", {}, only).total.output == kept

@@ -127,8 +127,6 @@ class TestBadRequests:
             {"query": "x", "limit": 5},
             {"query": None},
             {"query": "x" * 10_001},
-            {"query": '"never closed'},
-            {"query": "is:nothing"},
         ],
     )
     def test_wrong_arguments_are_errors_a_model_can_act_on(
@@ -138,6 +136,14 @@ class TestBadRequests:
         assert result["isError"]
         assert "Traceback" not in result["content"][0]["text"]
         assert "bug" not in result["content"][0]["text"]
+
+    @pytest.mark.parametrize(
+        "query", ['refresh "never closed', "refresh is:nothing", "refresh (", "refresh /[/"]
+    )
+    def test_a_query_that_is_off_is_answered_with_a_note(self, lasting: Scripted, query: str) -> None:
+        found = lasting.text("search_memory", query=query)
+        assert "refresh" in found
+        assert "taken as text" in found
 
     def test_null_arguments_count_as_none_at_all(self, lasting: Scripted) -> None:
         answer = lasting.ask("tools/call", {"name": "memory_status", "arguments": None})

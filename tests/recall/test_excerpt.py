@@ -58,7 +58,7 @@ def test_a_session_is_named_by_enough_of_its_id_and_by_what_is_known() -> None:
         return session_line(Session(SessionFacts("claude", id_, **facts), "here", 1))
 
     assert line(project="harbor", title="Mend it") == "# session 1a2b3c4d-5e6f, harbor, claude: Mend it"
-    assert line(slug="calm-blue-whale") == "# session 1a2b3c4d-5e6f, claude: calm-blue-whale"
+    assert line(slug="calm-blue-whale", title="hi") == "# session 1a2b3c4d-5e6f, claude"
     assert line(project="harbor") == "# session 1a2b3c4d-5e6f, harbor, claude"
 
 

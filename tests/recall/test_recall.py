@@ -436,7 +436,7 @@ class TestCommand:
 
         def run(*question: str, json: bool = False, **options: Any) -> tuple[str, str]:
             given = {"term": [], "budget_tokens": 2000, "project": None, "strict": False, **options}
-            args = Namespace(store=memory.name, question=list(question), **given)
+            args = Namespace(store=memory.name, question=list(question), quiet=False, **given)
             assert command(args, Screen(json=json, color=False, quiet=False)) == 0
             return capsys.readouterr()
 

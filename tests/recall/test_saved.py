@@ -353,7 +353,7 @@ def run(
 
     def command(*words: str, as_json: bool = False) -> Any:
         screen = Screen(json=as_json, color=False, quiet=False)
-        args = argparse.Namespace(words=list(words), store=memory.name)
+        args = argparse.Namespace(words=list(words), store=memory.name, quiet=False)
         capfd.readouterr()
         assert saved_command(args, screen) == 0
         screen.flush()

@@ -162,3 +162,10 @@ def test_numbers() -> None:
 )
 def test_money(microdollars: int, told: str) -> None:
     assert dollars(microdollars) == told
+
+
+def test_what_is_known_by_its_end_is_cut_in_front() -> None:
+    assert ellipsis("forge.example/ada/harbor", 12, front=True) == "…/ada/harbor"
+    assert ellipsis("forge.example/ada/harbor", 16, front=True) == "…/ada/harbor"
+    assert ellipsis("a-project-without-folders", 9, front=True) == "…-folders"
+    assert ellipsis("harbor", 6, front=True) == "harbor"

@@ -7,24 +7,15 @@ the value is something else. This is what lets `parse` promise never to raise.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from recollect.agents.injected import is_own, own_answer
 from recollect.values.records import Entry, Flag, Kind, Parsed, Relation, SessionFacts
+from recollect.values.titles import TITLE_STRANGER, first_sentence
 
-# Where a title came from; see SessionFacts.titled. A leading `summary` record mostly
-# speaks of another session, so it is kept only while nothing else is known.
-TITLE_STRANGER: Final = 0
-TITLE_PROMPT: Final = 1
-TITLE_SUMMARY: Final = 2
-TITLE_LAST_PROMPT: Final = 3
-TITLE_AGENT: Final = 4
-TITLE_CUSTOM: Final = 5
-
-TITLE_CHARS_MAX: Final = 200
 CALLS_OPEN_MAX: Final = 200
 NAME_CHARS_MAX: Final = 100
 _COUNT_MAX: Final = 2**53  # what JavaScript can count to; anything above is damage
@@ -92,10 +83,11 @@ def lines_of(values: Any, key: str = "text") -> str:
     return "\n".join(part for part in parts if part)
 
 
-def title_of(text: str) -> str:
-    """One line of at most 200 characters."""
-    line = " ".join(text[: TITLE_CHARS_MAX * 4].split())
-    return line if len(line) <= TITLE_CHARS_MAX else line[: TITLE_CHARS_MAX - 1] + "…"
+def note_answers(facts: SessionFacts, entries: Iterable[Entry]) -> None:
+    """Let what was answered be the title while no prompt says what it is about."""
+    for entry in entries:
+        if entry.kind is Kind.ANSWER and not entry.flags & (ERROR | COPY):
+            facts.title_from(first_sentence(entry.text), TITLE_STRANGER)
 
 
 def facts_state(facts: SessionFacts) -> dict[str, Any]:

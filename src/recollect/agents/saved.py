@@ -17,19 +17,18 @@ from recollect.agents.contract import Agent
 from recollect.agents.fields import (
     INJECTED,
     NAME_CHARS_MAX,
-    TITLE_CUSTOM,
     count_of,
     dict_of,
     facts_restored,
     facts_state,
     list_of,
     text_of,
-    title_of,
     unknown,
 )
 from recollect.agents.head import Head
 from recollect.values.records import Entry, Kind, Parsed, Provenance, SessionFacts, SourceFile
 from recollect.values.saved import Edit, SavedPiece, SavedThread
+from recollect.values.titles import TITLE_CUSTOM, title_line
 
 AGENT: Final = "recollect"
 THREAD: Final = "thread"
@@ -131,7 +130,7 @@ class CuratedParser:
         return Parsed(f"{EDIT}/{op}", (Entry(Kind.EVENT, op, INJECTED, time_ms),))
 
     def _named(self, record: dict[str, Any]) -> None:
-        self.facts.titled(title_of(text_of(record.get("name"))), TITLE_CUSTOM)
+        self.facts.titled(title_line(text_of(record.get("name"))), TITLE_CUSTOM)
 
     def _saw(self, value: Any) -> int:
         time_ms = min(count_of(value), _TIME_MS_MAX)

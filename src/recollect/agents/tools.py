@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from recollect.agents.fields import dict_of, list_of, text_of
+from recollect.values.history import Change
 
 Tasks = dict[str, tuple[str, str]]  # by number: what, and how far
 Planner = Callable[[Tasks, dict[str, Any], bool], Tasks]
@@ -23,7 +25,8 @@ class Tools:
     `change` a file; `look_in` a folder, so that a path of theirs may be one; `run` a command in a shell.
     `plan`: for each tool that keeps the session's task list, what a call makes of the list, given its
     arguments and whether all calls before it are known. `paths` and `commands` name the arguments that
-    hold one; `patched` finds the paths in a call's text that stand in no argument.
+    hold one; `patched` finds the paths in a call's text that stand in no argument; `edited` finds what a
+    call's text says becomes of the text of files.
     """
 
     change: frozenset[str] = frozenset()
@@ -33,6 +36,7 @@ class Tools:
     paths: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     patched: tuple[Callable[[str], list[str]], ...] = ()
+    edited: tuple[Callable[[str], list[Change]], ...] = ()
 
 
 def union_of(several: Iterable[Tools]) -> Tools:
@@ -46,7 +50,27 @@ def union_of(several: Iterable[Tools]) -> Tools:
         _once([*(name for each in known for name in each.paths), *_PATHS]),
         _once([*(name for each in known for name in each.commands), *_COMMANDS]),
         tuple(patched for each in known for patched in each.patched),
+        tuple(dict.fromkeys(edited for each in known for edited in each.edited)),
     )
+
+
+def edited_arguments(text: str) -> list[Change]:
+    """What becomes of a file by a call that names old and new text, several of both, or all of the new."""
+    try:
+        given = dict_of(json.loads(text)) if text.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return []
+    path = next(filter(None, (text_of(given.get(name)) for name in ("file_path", "notebook_path"))), "")
+    if "content" in given:
+        return [Change(path, "", text_of(given["content"]), is_whole=True)]
+    edits = [dict_of(each) for each in list_of(given.get("edits"))] or [given]
+    changes = [
+        Change(
+            path, text_of(each.get("old_string")), text_of(each.get("new_string") or each.get("new_source"))
+        )
+        for each in edits
+    ]
+    return [each for each in changes if path and (each.old or each.new)]
 
 
 def whole_list(items: Any, what: str) -> Tasks:

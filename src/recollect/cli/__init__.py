@@ -22,6 +22,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from recollect.cli.pager import PAGED
 from recollect.cli.parser import build_parser
 from recollect.cli.screen import OutputGone, Screen
 from recollect.values.errors import RecollectError
@@ -39,10 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen(json="--json" in words, color=False, quiet=False)
     try:
         args = build_parser(words).parse_args(words)
-        screen = Screen(json=args.json, color=not args.no_color, quiet=args.quiet)
+        paged = getattr(args, "command", "") in PAGED and not args.no_pager
+        screen = Screen(json=args.json, color=not args.no_color, quiet=args.quiet, paged=paged)
         command = getattr(importlib.import_module(args.module), args.function)
         code: int = command(args, screen)
-        screen.flush()
+        screen.finish()
         return code
     except SystemExit as done:  # --help and --version; everything else raises
         return _flush(screen, int(done.code or 0))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.resume import print_delivered
-from recollect.cli.screen import Screen, Styled
+from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, budget_option, delivery_options
 from recollect.memory.machine import check_target, write_target
 from recollect.present.agents import Names, enumeration, names
@@ -15,12 +16,13 @@ from recollect.present.assembly import assembly_object, delivered_object
 from recollect.values.budgets import ASSEMBLE_TOKENS
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.text import many, moment, one_line, size
+from recollect.values.titles import UNTITLED
 from recollect.values.vocabulary import PAGES
 
 if TYPE_CHECKING:
     import argparse
 
-    from recollect.values.assembly import Assembly
+    from recollect.values.assembly import Assembly, Piece, Strategy
 
 
 def add_words(commands: Any) -> None:
@@ -122,22 +124,46 @@ def _page(made: Assembly, text: str, hidden: int, args: argparse.Namespace, scre
 
 def print_assembly(made: Assembly, screen: Screen) -> None:
     screen.line(Styled("Looked for", "bold"))
-    for each in made.strategies:
-        facet = f"facet {each.facet}" if each.facet else "all of it"
-        asked = one_line(f"{facet}: {each.asked}", 70)
-        screen.line(f"  {each.name:<10} {each.found:>5} found {each.kept:>4} kept  {asked}")
+    looked = [
+        Column("for"),
+        Column("found", right=True),
+        Column("kept", right=True),
+        Column("asked", gives=TITLE),
+    ]
+    screen.table(looked, [_strategy_row(each) for each in made.strategies])
     screen.line(Styled("Budget", "bold"), f": {made.tokens:,} of {made.budget_tokens:,} tokens")
     for number, share in enumerate(made.shares):
         spent = f"{share.tokens:>7,} of {share.budget_tokens:>7,}  {many(share.pieces, 'piece')}"
         facet = f"facet {number}" if number else "all of it"
         screen.line(f"  {spent}  {one_line(f'{facet}: {share.text}', 70)}")
     screen.line(Styled("Chosen", "bold"), f": {many(len(made.pieces), 'piece')} of {made.candidates:,}")
-    for piece in made.pieces[:_SHOWN_PIECES]:
-        facts = piece.session.facts
-        when = moment(piece.time_ms, "%Y-%m-%d %H:%M")
-        name = one_line(f"{facts.project.rpartition('/')[2]}: {facts.title or facts.slug}", 60)
-        screen.line(f"  {piece.ids[0]:<16} {piece.tokens:>6,}  {when}  {one_line(facts.id[:8])}  {name}")
+    columns = [
+        Column("id"),
+        Column("tokens", right=True, drops=2),
+        Column("time"),
+        Column("session"),
+        Column("project", gives=PROJECT, drops=1),
+        Column("title", gives=TITLE),
+    ]
+    screen.table(columns, [_piece_row(piece) for piece in made.pieces[:_SHOWN_PIECES]])
     if len(made.pieces) > _SHOWN_PIECES:
         screen.line(f"  and {len(made.pieces) - _SHOWN_PIECES} more")
     for note in made.notes:
         screen.note(note)
+
+
+def _strategy_row(each: Strategy) -> list[Part]:
+    facet = f"facet {each.facet}" if each.facet else "all of it"
+    return [each.name, f"{each.found:,}", f"{each.kept:,}", one_line(f"{facet}: {each.asked}", 70)]
+
+
+def _piece_row(piece: Piece) -> list[Part]:
+    facts = piece.session.facts
+    return [
+        Styled(piece.ids[0], "cyan"),
+        f"{piece.tokens:,}",
+        moment(piece.time_ms, "%Y-%m-%d %H:%M"),
+        one_line(facts.id[:8]),
+        one_line(facts.project.rpartition("/")[2], 28),
+        one_line(facts.headline or UNTITLED, 72),
+    ]

@@ -8,8 +8,8 @@ from recollect.cli.hit_lines import place_parts
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, limit
-from recollect.present.history import touch_object
-from recollect.values.text import many, one_line
+from recollect.present.history import diff_lines, touch_object
+from recollect.values.text import ellipsis, many, one_line, printable
 
 if TYPE_CHECKING:
     import argparse
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from recollect.values.stored import StoredEntry
 
 _WIDTH = 160
+_COLOURS = {"+": "green", "-": "red"}
 
 
 def add_words(commands: Any) -> None:
@@ -25,19 +26,27 @@ def add_words(commands: Any) -> None:
         "blame",
         "every conversation that read or changed a file, and why",
         "The most recent first, each with the last prompt before the file was changed, or else looked at. "
-        "The end of the path is enough.",
-        ("recollect blame src/auth/token_store.py", "recollect blame token_store.py --limit 50 --json"),
+        "The end of the path is enough. With words, only the change that brought them into the file: what "
+        "was there before and then, and the prompt that asked for it.",
+        (
+            "recollect blame src/auth/token_store.py",
+            "recollect blame token_store.py --limit 50 --json",
+            "recollect blame token_store.py 'clock_skew = 30'",
+        ),
     )
     command.add_argument("path", metavar="PATH", help="a file, by its path or the end of it")
+    command.add_argument("words", nargs="*", metavar="WORDS", help="what stands in it, as it stands there")
     limit(command, 20, "sessions")
 
 
 def blame(args: argparse.Namespace, screen: Screen) -> int:
     """Who touched this file, and why."""
+    words = " ".join(args.words)
     with open_memory(args) as memory:
-        found = memory.blame(args.path, args.limit)
+        found = memory.blame(args.path, args.limit, words=words)
     if screen.json:
-        screen.object("blame", {"path": args.path, "sessions": [touch_object(each) for each in found]})
+        sessions = [touch_object(each) for each in found]
+        screen.object("blame", {"path": args.path, "words": words, "sessions": sessions})
         return 0
     for touch in found:
         done = ", ".join(
@@ -45,7 +54,13 @@ def blame(args: argparse.Namespace, screen: Screen) -> int:
         )
         screen.line(*place_parts(touch.last, touch.session), Styled(f"  {done}", "bold"))
         screen.line("    ", _asked(touch.prompt))
-    if not found:
+        for edit in touch.edits if words else ():
+            for line in diff_lines(edit, words):
+                shown = ellipsis(printable(line.expandtabs(4)), _WIDTH)
+                screen.line("    ", Styled(shown, _COLOURS.get(line[:1], "dim")))
+    if not found and words:
+        screen.note("no change in the store brought these words into it")
+    elif not found:
         screen.note("no conversation in the store names this file; the end of its path is enough to find it")
     return 0
 

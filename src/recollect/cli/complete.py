@@ -9,9 +9,10 @@ import argparse
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import TITLE, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.parser import build_parser, command_in
-from recollect.cli.screen import Column, Screen
+from recollect.cli.screen import Screen
 from recollect.cli.words import add_command, limit
 from recollect.values.errors import RecollectError
 from recollect.values.text import one_line
@@ -62,7 +63,10 @@ def complete(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("complete", {"field": args.field or "", "prefix": args.prefix, "values": values})
         return 0
     counts = any(count for _, count in found)
-    columns = [Column(args.field or "field"), *([Column("entries", right=True)] if counts else [])]
+    columns = [
+        Column(args.field or "field", gives=TITLE),
+        *([Column("entries", right=True)] if counts else []),
+    ]
     rows = [[one_line(value, 200), *([f"{count:,}"] if counts else [])] for value, count in found]
     screen.table(columns, rows)
     return 0

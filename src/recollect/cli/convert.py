@@ -7,9 +7,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import PATH, Column
 from recollect.cli.ingest import print_report, report_stop
 from recollect.cli.progress import Progress
-from recollect.cli.screen import Column, Screen
+from recollect.cli.screen import Screen
 from recollect.cli.words import add_command
 from recollect.config import Config, load_config
 from recollect.memory import Memory
@@ -48,7 +49,7 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
     _refuse(target, args)
     reports: list[tuple[str, Report]] = []
     with Memory.open(config=replace(load_config(args.store), store=target.store)) as memory:
-        progress = Progress(screen)
+        progress = Progress(screen, "reading logs")
         try:
             with progress.running():
                 for path in args.paths:
@@ -101,10 +102,10 @@ def _print(reports: list[tuple[str, Report]], screen: Screen) -> None:
         Column("sources", right=True),
         Column("lines", right=True),
         Column("new", right=True),
-        Column("duplicate", right=True),
-        Column("bad", right=True),
+        Column("duplicate", right=True, drops=1),
+        Column("bad", right=True, drops=2),
         Column("entries", right=True),
-        Column("file", flexible=True),
+        Column("file", gives=PATH),
     ]
     screen.table(
         columns,

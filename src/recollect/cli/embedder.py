@@ -6,8 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import MODEL, Column
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Column, Screen
+from recollect.cli.screen import Screen
 from recollect.cli.words import add_command
 from recollect.config import load_config
 from recollect.memory import Memory
@@ -64,7 +65,7 @@ def _list(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("embedder", {"used": config.embedder, "names": known, "vectors": vectors})
         return 0
     rows = [[name, "in use" if name == config.embedder else ""] for name in known]
-    screen.table([Column("embedder"), Column("")], rows)
+    screen.table([Column("embedder", gives=MODEL), Column("")], rows)
     for (name, revision), count in held.items():
         screen.line(f"{many(count, 'vector')} of {name} ({revision}) in the store")
     return 0

@@ -22,8 +22,9 @@ def add_words(commands: Any) -> None:
         commands,
         "fix",
         "where an error was met before, and what ended it",
-        "One answer a session: where the error appeared, what was changed and run after it, and the run "
-        "that then worked. The text is taken as it is, whatever characters it has.",
+        "One answer a session: where the error appeared, what was changed and run after it, the run that "
+        "then worked, and what was said of it in the end. Source code and pages that only mention an error "
+        "do not count. The text is taken as it is, whatever characters it has.",
         (
             "recollect fix 'ECONNREFUSED 127.0.0.1:5432'",
             "recollect fix \"TypeError: 'NoneType' object is not subscriptable\"",
@@ -34,6 +35,7 @@ def add_words(commands: Any) -> None:
 
 
 _WIDTH = 160
+_QUOTE_WIDTH = 320
 
 
 def fix(args: argparse.Namespace, screen: Screen) -> int:
@@ -53,12 +55,6 @@ def fix(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-# -- as objects ----------------------------------------------------------------------------
-
-
-# -- for people ----------------------------------------------------------------------------
-
-
 def _print_fix(each: Fix, screen: Screen) -> None:
     screen.line(*hit_head(each.hit), Styled(f"  {many(each.times, 'time')}", "dim"))
     screen.line("    ", *snippet_parts(each.hit))
@@ -67,7 +63,8 @@ def _print_fix(each: Fix, screen: Screen) -> None:
         screen.line("    ", Styled(f"{step.id}  {one_line(step.entry.tool, 20)}  ", "dim"), summary)
     if each.ended_by:
         screen.line("    ", Styled("then worked: ", "green"), one_line(each.ended_by, _WIDTH))
-    else:
-        screen.line("    ", Styled("no run that worked follows", "yellow"))
+    elif not each.is_told:
+        screen.line("    ", Styled("no run that worked follows, and nobody says what ended it", "yellow"))
     if each.answer is not None:
-        screen.line("    ", Styled("said: ", "dim"), one_line(each.answer.entry.text, _WIDTH))
+        told = Styled("told: ", "green") if each.is_told else Styled("said: ", "dim")
+        screen.line("    ", Styled(f"{each.answer.id}  ", "dim"), told, one_line(each.quote, _QUOTE_WIDTH))

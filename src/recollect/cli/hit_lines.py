@@ -21,7 +21,7 @@ def hit_head(hit: Hit) -> list[Part]:
     entry, facts = hit.stored.entry, hit.session.facts
     kind = entry.kind.name.lower() + (f" {one_line(entry.tool, 30)}" if entry.tool else "")
     failed = [Styled(" (error)", "red")] if entry.flags & Flag.ERROR else []
-    place = "  ".join(filter(None, (one_line(facts.project, 40), one_line(facts.slug or facts.title, 48))))
+    place = "  ".join(filter(None, (one_line(facts.project, 40), one_line(facts.headline, 48))))
     when = age(entry.time_ms, now_ms=time.time_ns() // 1_000_000) if entry.time_ms else ""
     more = f"+{hit.folded} folded" if hit.folded else ""
     whose = "imported" if hit.stored.imported else ""
@@ -51,5 +51,5 @@ def place_parts(stored: StoredEntry, session: Session) -> list[Part]:
     facts = session.facts
     when = age(stored.entry.time_ms, now_ms=time.time_ns() // 1_000_000) if stored.entry.time_ms else ""
     whose = "imported" if stored.imported else ""
-    told = (one_line(facts.project, 40), one_line(facts.slug or facts.title, 48), whose)
+    told = (one_line(facts.project, 40), one_line(facts.headline, 48), whose)
     return [Styled(stored.id, "cyan"), "  ", "  ".join(filter(None, told)), Styled(f"  {when}", "dim")]

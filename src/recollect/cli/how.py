@@ -22,8 +22,9 @@ def add_words(commands: Any) -> None:
         commands,
         "how",
         "the commands that were run for something, and whether they worked",
-        "Shell commands that fit the words or were run after a prompt that does, the same command once. "
-        "Takes the query language of `search`.",
+        "Shell commands that fit the words, were run after a prompt that does, or stand in an answer that "
+        "does; those that worked often and lately first. Variants of a command count as one: without where "
+        "it ran, where its output went, and which files it was given. Takes the query language of `search`.",
         ("recollect how 'deploy staging'", "recollect how 'project:api run one test'"),
     )
     command.add_argument("query", nargs="+", metavar="QUERY", help="what it was for")
@@ -51,5 +52,7 @@ def _outcome(command: Command) -> Part:
         many(command.worked, "time") + " worked" if command.worked else "",
         f"{command.failed:,} failed" if command.failed else "",
         f"{command.unknown:,} without a result" if command.unknown else "",
+        f"told {many(command.told, 'time')}" if command.told else "",
+        f"{command.variants:,} variants" if command.variants > 1 else "",
     ]
     return Styled(", ".join(filter(None, told)), "green" if command.worked >= command.failed else "red")

@@ -54,6 +54,9 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
     return exit_code(fresh)
 
 
+_PARTS = {"text": "indexing words", "vectors": "embedding"}
+
+
 def note_stopped(fresh: Fresh, screen: Screen, cache: Path) -> None:
     """Say what is in the way of searching everything."""
     what = "not everything is indexed" if fresh.unindexed else "not everything is embedded"
@@ -67,6 +70,6 @@ def exit_code(fresh: Fresh) -> int:
 
 def catch_up(memory: Memory, screen: Screen, *, rebuild: bool = False) -> Fresh:
     """Catch up with progress on the screen; Ctrl-C keeps what is done."""
-    progress = Progress(screen, unit="entries")
+    progress = Progress(screen, "indexing", unit="entries", parts=_PARTS)
     with progress.running():
         return memory.index(rebuild=rebuild, progress=progress)

@@ -58,7 +58,7 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
     """Sweep, then the summary. Exit code 8 when a source could not be read; the others are safe."""
     began = time.monotonic()
     with _opened(args) as memory:
-        progress = Progress(screen)
+        progress = Progress(screen, "looking" if args.dry_run else "reading logs")
         try:
             with progress.running():
                 report = memory.ingest(args.paths, dry_run=args.dry_run, progress=progress)

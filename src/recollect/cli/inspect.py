@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.screen import Column, Screen, Styled
+from recollect.cli.columns import TITLE, Column
+from recollect.cli.screen import Screen, Styled
 from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
 from recollect.config import load_config
@@ -59,7 +60,7 @@ def inspect(args: argparse.Namespace, screen: Screen) -> int:
     if ranked:
         screen.line("")
         screen.table(
-            [Column("lines", right=True), Column("record type"), Column("")],
+            [Column("lines", right=True), Column("record type", gives=TITLE), Column("")],
             [
                 [f"{n:,}", one_line(name, 80), "" if known else Styled("unknown", "yellow")]
                 for name, (n, known) in ranked

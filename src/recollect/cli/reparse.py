@@ -28,7 +28,7 @@ def add_words(commands: Any) -> None:
 
 def reparse(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
-        progress = Progress(screen)
+        progress = Progress(screen, "reading again", unit="lines")
         with progress.running():
             report = memory.reparse(progress=progress)
     unknown = dict(report.unknown_types)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command
 from recollect.present.assembly import piece_object, saved_object
 from recollect.present.short_ids import short_ids
@@ -103,12 +104,12 @@ def _list(args: argparse.Namespace, screen: Screen) -> int:
     now_ms = time.time_ns() // 1_000_000
     columns = [
         Column("id"),
-        Column("name", width=40),
-        Column("project", width=28),
+        Column("name", gives=PROJECT),
+        Column("project", gives=PROJECT, drops=3),
         Column("edited", right=True),
-        Column("pieces", right=True),
-        Column("tokens", right=True),
-        Column("description", flexible=True),
+        Column("pieces", right=True, drops=1),
+        Column("tokens", right=True, drops=4),
+        Column("description", gives=TITLE, drops=2),
     ]
     screen.table(columns, [_row(each, names[each.id], now_ms) for each in threads])
     return 0
@@ -157,9 +158,9 @@ def _print_pieces(pieces: list[OpenedPiece], screen: Screen) -> None:
         Column(""),
         Column("session"),
         Column("date"),
-        Column("entries", right=True),
-        Column("tokens", right=True),
-        Column("begins", flexible=True),
+        Column("entries", right=True, drops=1),
+        Column("tokens", right=True, drops=2),
+        Column("begins", gives=TITLE),
     ]
     screen.table(columns, [_piece_row(each) for each in pieces])
     gone = sum(each.gone for each in pieces)

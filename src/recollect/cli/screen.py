@@ -1,18 +1,22 @@
 """What a command says, and the one gate through which all of it passes.
 
 Every piece of text printed here goes through `printable`, so no command can forget it.
-On a terminal rich draws tables and colour; in a pipe the same rows are plain aligned
-text, and rich is not even imported. JSON is pure ASCII: what a log holds arrives escaped.
+On a terminal rich colours it, lines break between words, tables fit; in a pipe the same is plain
+text of any width, and rich is not even imported. JSON is pure ASCII: what a log holds arrives escaped.
 """
 
 from __future__ import annotations
 
+import io
+import itertools
 import os
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from recollect.values.text import ascii_json, cells, printable
+from recollect.cli.columns import BAR, BY_ITS_END, GAP, Column, fit
+from recollect.cli.wrap import wrap
+from recollect.values.text import ascii_json, cells, ellipsis, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +26,11 @@ if TYPE_CHECKING:
 
 
 _SPOOL_BYTES = 16 << 20
+_BAR_CELLS = 24
+_WIDTH = 80  # of a terminal that does not say
+_NOTE_HANG = 2
+_HEAD_HANG = 4  # of a line that heads others, as that of a hit
+_EIGHTHS = "▏▎▍▌▋▊▉"
 
 
 class OutputGone(Exception):
@@ -35,24 +44,26 @@ class Styled(NamedTuple):
     style: str
 
 
-class Column(NamedTuple):
-    """A table's column. `width`: the most cells a value may take on a terminal, 0 for any."""
+class Bar(NamedTuple):
+    """A cell that is drawn as long as its share, from 0 to 1, of the room there is; only on a terminal."""
 
-    name: str
-    right: bool = False
-    width: int = 0
-    flexible: bool = False
+    share: float
 
 
 Part = str | Styled
+Cell = Part | Bar
 
 
 class Screen:
     """Where one command's output goes."""
 
-    def __init__(self, *, json: bool, color: bool, quiet: bool) -> None:
+    def __init__(self, *, json: bool, color: bool, quiet: bool, paged: bool = False) -> None:
+        """With `paged`, what is said on a terminal waits for `finish`, and may be read in a pager."""
         self.json = json
         self.quiet = quiet
+        self._held = io.StringIO() if paged and self.is_terminal else None
+        self._notes: list[str] = []
+        self._point = 0
         self._color = color and not os.environ.get("NO_COLOR")
         self._begun = False
         self._console: Console | None = None
@@ -63,20 +74,44 @@ class Screen:
 
     # -- data ------------------------------------------------------------------------------
 
-    def line(self, *parts: Part) -> None:
-        """One line, or a text of several, to stdout."""
+    def line(self, *parts: Part, hang: int | None = None) -> None:
+        """One line, or a text of several, to stdout; what is too long goes on `hang` cells from the edge."""
         if self.is_terminal:
             with _read_by_someone():
-                self.console.print(_rich(parts), soft_wrap=True)
+                self.console.print(_rich(_wrapped(parts, self.console.width, hang)), soft_wrap=True)
         else:
             self._write(_plain(parts) + "\n")
 
-    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Part]]) -> None:
-        """Rows under headings. Cells are single lines."""
-        if self.is_terminal:
-            self._rich_table(columns, rows)
-        else:
-            self._plain_table(columns, rows)
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[Cell]]) -> None:
+        """Rows under headings. Cells are single lines; on a terminal they are shortened to its width."""
+        shown = self.is_terminal
+        numbers = [number for number, column in enumerate(columns) if shown or column.gives != BAR]
+        columns = [columns[number] for number in numbers]
+        table: list[list[Cell]] = [[Styled(column.name, "bold") for column in columns]]
+        table += [[_one_lined(row[number]) for number in numbers] for row in rows]
+        widths = [max(_wide(row[number]) for row in table) for number in range(len(columns))]
+        fitted = fit(columns, widths, self.console.width) if shown else dict(enumerate(widths))
+        for row in table:
+            cut = [_padded(row[number], width, columns[number]) for number, width in fitted.items()]
+            self._row(cut)
+        left_out = [column.name for number, column in enumerate(columns) if number not in fitted]
+        if named := ", ".join(filter(None, left_out)):
+            self.note(f"a wider terminal, or a pipe, also shows: {named}")
+
+    def point(self) -> None:
+        """Where a pager opens what was and will be said: the next line."""
+        if self._held is not None:
+            self._point = self._held.getvalue().count("\n") + 1
+
+    def finish(self) -> None:
+        """Say what was held back, in a pager if it is longer than the screen."""
+        if self._held is not None:
+            from recollect.cli.pager import fits, page
+
+            text, height = self._held.getvalue(), self.console.height
+            if not fits(text, self.console.width, height) and page(text, self._point, os.environ):
+                self._held = io.StringIO()
+        self.flush()
 
     def raw(self, pieces: Iterable[bytes]) -> None:
         """Bytes as they are; for a terminal the caller has made them safe."""
@@ -91,7 +126,7 @@ class Screen:
         kept = [(name, value) for name, value in rows if _text(value)]
         wide = max((len(name) for name, _ in kept), default=0)
         for name, value in kept:
-            self.line(Styled(f"  {name:<{wide}}  ", "dim"), value)
+            self.line(Styled(f"  {name:<{wide}}  ", "dim"), value, hang=wide + 4)
 
     def object(self, command: str, fields: Mapping[str, Any]) -> None:
         """The one JSON object of a command."""
@@ -125,7 +160,9 @@ class Screen:
 
     def note(self, text: str) -> None:
         """Something worth knowing that is not the answer: to stderr, unless --quiet."""
-        if not self.quiet:
+        if self._held is not None and not self.quiet:
+            self._notes.append(text)
+        elif not self.quiet:
             self._say(text)
 
     def error(self, name: str, message: str, hint: str, code: int) -> None:
@@ -141,9 +178,17 @@ class Screen:
         self._say(text.rstrip("\n"))
 
     def flush(self) -> None:
+        """Let everything that was said arrive, also what was held back."""
+        held, self._held = self._held, None
+        self._console = None if held is not None else self._console
         with _read_by_someone():
+            if held is not None:
+                sys.stdout.write(held.getvalue())
             sys.stdout.flush()
             sys.stderr.flush()
+        for text in self._notes:
+            self._say(text)
+        self._notes.clear()
 
     # -- how -------------------------------------------------------------------------------
 
@@ -155,15 +200,24 @@ class Screen:
     @property
     def console(self) -> Console:
         if self._console is None:
-            self._console = self.console_for(sys.stdout)
+            self._console = self.console_for(sys.stdout, self._held)
         return self._console
 
-    def console_for(self, stream: Any) -> Console:
-        """A rich console that neither reads markup nor paints what it guesses."""
+    def console_for(self, stream: Any, held: IO[str] | None = None) -> Console:
+        """A rich console that neither reads markup nor paints what it guesses; `held`: where it writes."""
         from rich.console import Console
 
-        colors: dict[str, Any] = {} if self._color else {"color_system": None}
-        return Console(file=stream, markup=False, highlight=False, emoji=False, **colors)
+        options: dict[str, Any] = {} if self._color else {"color_system": None}
+        if held is not None:
+            options |= {"force_terminal": True}
+        return Console(
+            file=held or stream,
+            width=terminal_width(stream),
+            markup=False,
+            highlight=False,
+            emoji=False,
+            **options,
+        )
 
     def _write(self, text: str) -> None:
         with _read_by_someone():
@@ -172,34 +226,19 @@ class Screen:
     def _say(self, text: str) -> None:
         with _read_by_someone():
             sys.stdout.flush()  # what belongs before it should also arrive before it
+            if is_terminal(sys.stderr):
+                text = "".join(map(_text, _wrapped([text], terminal_width(sys.stderr), _NOTE_HANG)))
             sys.stderr.write(printable(text) + "\n")
             sys.stderr.flush()
 
-    def _plain_table(self, columns: Sequence[Column], rows: Iterable[Sequence[Part]]) -> None:
-        table = [[column.name for column in columns]]
-        table += [[_cell(value) for value in row] for row in rows]
-        wide = [max(cells(row[n]) for row in table) for n in range(len(columns))]
-        for row in table:
-            padded = [_pad(value, wide[n], columns[n].right) for n, value in enumerate(row)]
-            self._write("  ".join(padded).rstrip() + "\n")
-
-    def _rich_table(self, columns: Sequence[Column], rows: Iterable[Sequence[Part]]) -> None:
-        from rich.table import Table
-
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for column in columns:
-            table.add_column(
-                column.name,
-                justify="right" if column.right else "left",
-                no_wrap=True,
-                overflow="ellipsis",
-                max_width=column.width or None,
-                ratio=1 if column.flexible else None,
-            )
-        for row in rows:
-            table.add_row(*(_rich([_cell_part(value)]) for value in row))
-        with _read_by_someone():
-            self.console.print(table)
+    def _row(self, row: list[Part]) -> None:
+        last = row[-1]
+        row[-1] = Styled(last.text.rstrip(), last.style) if isinstance(last, Styled) else last.rstrip()
+        if self.is_terminal:
+            with _read_by_someone():
+                self.console.print(_rich(_joined(row)), soft_wrap=True)
+        else:
+            self._write(_plain(_joined(row)).rstrip() + "\n")
 
 
 @contextmanager
@@ -215,6 +254,17 @@ def is_terminal(stream: Any) -> bool:
         return bool(stream.isatty()) and os.environ.get("TERM") != "dumb"
     except ValueError:  # closed
         return False
+
+
+def terminal_width(stream: Any) -> int:
+    """How many cells a line has: what COLUMNS says, or the terminal, or 80."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isascii() and asked.isdigit() and int(asked[:4]):
+        return int(asked[:4])
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
 
 
 def _text(part: Part) -> str:
@@ -234,14 +284,54 @@ def _rich(parts: Iterable[Part]) -> Text:
     return text
 
 
-def _cell(part: Part) -> str:
-    return printable(_text(part)).replace("\n", " ").replace("\t", " ")
+def _wrapped(parts: Iterable[Part], width: int, hang: int | None) -> list[Part]:
+    """The parts with line breaks where the terminal would break words."""
+    gated = [_with_text(part, printable(_text(part))) for part in parts]
+    text = "".join(map(_text, gated))
+    if hang is None and len(gated) > 1 and "\n" not in text and text[:1] != " ":
+        hang = _HEAD_HANG
+    breaks = list(wrap(text, width, hang))
+    ends = itertools.accumulate(len(_text(part)) for part in gated)
+    return [_broken(part, end, breaks) for part, end in zip(gated, ends, strict=True)]
 
 
-def _cell_part(part: Part) -> Part:
-    return Styled(_cell(part), part.style) if isinstance(part, Styled) else _cell(part)
+def _broken(part: Part, end: int, breaks: Sequence[tuple[int, int, str]]) -> Part:
+    """A part that ends at `end` of the whole text, with those breaks that are in it."""
+    text, made = _text(part), ""
+    begin = at = end - len(text)
+    for start, stop, instead in breaks:
+        if begin <= start < end:
+            made += text[at - begin : start - begin] + instead
+        if start < end and stop > at:
+            at = min(stop, end)
+    return _with_text(part, made + text[at - begin :])
 
 
-def _pad(text: str, wide: int, right: bool) -> str:
-    space = " " * (wide - cells(text))
-    return space + text if right else text + space
+def _with_text(part: Part, text: str) -> Part:
+    return Styled(text, part.style) if isinstance(part, Styled) else text
+
+
+def _one_lined(cell: Cell) -> Cell:
+    if isinstance(cell, Bar):
+        return cell
+    return _with_text(cell, printable(_text(cell)).replace("\n", " ").replace("\t", " "))
+
+
+def _wide(cell: Cell) -> int:
+    return _BAR_CELLS if isinstance(cell, Bar) else cells(_text(cell))
+
+
+def _padded(cell: Cell, width: int, column: Column) -> Part:
+    """A cell in exactly so many cells."""
+    if isinstance(cell, Bar):
+        eighths = round(min(max(cell.share, 0), 1) * width * 8)
+        drawn = "█" * (eighths // 8) + ("" if eighths % 8 == 0 else _EIGHTHS[eighths % 8 - 1])
+        return Styled(drawn.ljust(width), "cyan")
+    text = ellipsis(_text(cell), width, front=column.gives in BY_ITS_END)
+    space = " " * (width - cells(text))
+    return _with_text(cell, space + text if column.right else text + space)
+
+
+def _joined(row: Sequence[Part]) -> Iterator[Part]:
+    for number, part in enumerate(row):
+        yield from ((" " * GAP, part) if number else (part,))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, count
 from recollect.present.agents import enumeration, names
+from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
 from recollect.values.text import age, many, one_line, short
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
@@ -66,6 +69,8 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     if listed:
         _print(listed, names, tokens, screen)
     _notes(len(listed), len(shown), hidden, screen)
+    if note := unknown_project_note(args.project or "", everything):
+        screen.note(note)
     if listed and all(each.imported for each in listed):
         screen.note("all of them are from imported logs; no new conversation is told of them unasked")
     return 0
@@ -88,14 +93,14 @@ def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, i
     strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
         Column("id"),
-        Column("agent"),
-        Column("project", width=28),
+        Column("agent", drops=3),
+        Column("project", gives=PROJECT),
         Column("when", right=True),
-        Column("entries", right=True),
-        Column("tokens", right=True),
-        *([Column("log")] if strange else []),
-        *([Column("from")] if related else []),
-        Column("title", flexible=True),
+        Column("entries", right=True, drops=2),
+        Column("tokens", right=True, drops=4),
+        *([Column("log", drops=5)] if strange else []),
+        *([Column("from", drops=1)] if related else []),
+        Column("title", gives=TITLE),
     ]
     rows = [_row(each, names, tokens, related, strange, now_ms) for each in listed]
     screen.table(columns, rows)
@@ -115,7 +120,7 @@ def _row(
         short(used) if used else "",
         *(["imported" if session.imported else ""] if strange else []),
         *([relation_text(session, names)] if related else []),
-        one_line(facts.title or facts.slug, 72),
+        one_line(facts.headline or UNTITLED, 72),
     ]
 
 

@@ -15,6 +15,7 @@ from recollect.cli.words import add_command, count, session_argument, transcript
 from recollect.present.sessions import entry_object, relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.text import moment, one_line
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
@@ -48,6 +49,9 @@ def add_words(commands: Any) -> None:
     transcript_options(command)
 
 
+_HANG = 11  # of what is told of a session, behind its name
+
+
 def show(args: argparse.Namespace, screen: Screen) -> int:
     """A session from start to end; or an entry, whole, among its neighbours."""
     wanted = is_wanted(args, screen)
@@ -60,14 +64,16 @@ def show(args: argparse.Namespace, screen: Screen) -> int:
         children = [each for each in everyone if each.facts.parent == session.facts.id]
         found = filter(wanted, memory.show(session.facts.id))
         if screen.json:
-            head = {"session": session_object(session), "children": [_child(each) for each in children]}
-            spool = screen.spool("show", head, "entries", map(entry_object, found))
+            told = {"session": session_object(session), "children": [_child(each) for each in children]}
+            spool = screen.spool("show", told, "entries", map(entry_object, found))
         else:
             names = short_ids(each.facts.id for each in everyone)
-            lines = [*_header(session, children, names), *transcript_lines(session, found, args)]
+            head = list(_header(session, children, names))
+            lines = list(transcript_lines(session, found, args))
     if screen.json:
         screen.pour(spool)
         return 0
+    say(head, screen, hang=_HANG)
     say(lines, screen)
     return 0
 
@@ -92,7 +98,7 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
     yield [Styled(facts.id, "bold")]
     began, ended = moment(facts.started_ms, "%Y-%m-%d %H:%M"), moment(facts.ended_ms, "%Y-%m-%d %H:%M")
     told = (
-        ("title", facts.title),
+        ("title", facts.headline or UNTITLED),
         ("slug", facts.slug),
         ("agent", f"{facts.agent} {facts.version}"),
         ("model", facts.model),
@@ -109,5 +115,6 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
         if value := one_line(value, 200):
             yield [Styled(f"  {name:<9}", "dim"), value]
     for each in children:
-        words = f"{each.facts.relation.name.lower()} {names[each.facts.id]}  {one_line(each.facts.title, 72)}"
-        yield [Styled("  led to   ", "dim"), words.rstrip()]
+        title = one_line(each.facts.headline or UNTITLED, 72)
+        words = f"{each.facts.relation.name.lower()} {names[each.facts.id]}  {title}"
+        yield [Styled("  led to   ", "dim"), words]

@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Column, Part, Screen, Styled
+from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, limit
+from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import thread_object
 from recollect.present.short_ids import short_ids
 from recollect.values.text import age, many, one_line
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +37,8 @@ def add_words(commands: Any) -> None:
 def threads(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.threads(args.project)
-        names = short_ids(session.facts.id for session in memory.sessions())
+        sessions = memory.sessions()
+    names = short_ids(session.facts.id for session in sessions)
     listed = found[: args.limit or None]
     if screen.json:
         screen.object(
@@ -45,7 +49,9 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
     if listed:
         _print(listed, names, screen)
     if not found:
-        screen.note("no threads fit")
+        screen.note(unknown_project_note(args.project, sessions) or "no threads fit")
+    if listed and all(each.imported for each in listed):
+        screen.note("all of them are from imported logs")
     if len(listed) < len(found):
         screen.note(f"{len(listed):,} of {many(len(found), 'thread')}; --limit 0 lists all")
     return 0
@@ -53,16 +59,16 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
 
 def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
-    strange = any(each.imported for each in listed)
+    strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
         Column("thread"),
-        Column("agents"),
-        Column("project", width=28),
+        Column("agents", drops=2),
+        Column("project", gives=PROJECT),
         Column("when", right=True),
-        Column("sessions", right=True),
-        Column("entries", right=True),
-        *([Column("log")] if strange else []),
-        Column("title", flexible=True),
+        Column("sessions", right=True, drops=3),
+        Column("entries", right=True, drops=1),
+        *([Column("log", drops=4)] if strange else []),
+        Column("title", gives=TITLE),
     ]
     screen.table(columns, [_row(each, names[each.id], strange, now_ms) for each in listed])
 
@@ -76,5 +82,5 @@ def _row(thread: Thread, name: str, strange: bool, now_ms: int) -> list[Part]:
         f"{len(thread.sessions):,}" + (f" +{thread.subagents:,}" if thread.subagents else ""),
         f"{thread.entries:,}",
         *(["imported" if thread.imported else ""] if strange else []),
-        one_line(thread.title, 72),
+        one_line(thread.title or UNTITLED, 72),
     ]

@@ -6,9 +6,11 @@ import argparse
 from typing import TYPE_CHECKING
 
 from recollect.cli.screen import Part, Screen, Styled
+from recollect.present.diffs import change_of
 from recollect.present.history import call_summary
 from recollect.values.records import Entry, Flag, Kind
 from recollect.values.text import ellipsis, many, moment, one_line, printable
+from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +21,14 @@ Line = list[Part]
 
 
 _LINE_CELLS = 400  # of one line of a long text
+
+# The line above the entry that was asked for: a pager opens here.
+_POINT: Line = [Styled(">>", "bold yellow")]
+
+_MARGIN = " " * 10
+_PATH_CELLS = 160
+_UNTOLD = (Kind.THOUGHT, Kind.CONTEXT, Kind.ANSWER, Kind.SUMMARY)  # nothing to see without a text
+_CHANGES = {"+": "green", "-": "red", "@": "cyan", "*": "bold"}
 
 
 _STYLES = {
@@ -41,15 +51,17 @@ def is_wanted(args: argparse.Namespace, screen: Screen) -> Callable[[StoredEntry
     return lambda each: each.entry.kind != Kind.EVENT and not each.entry.flags & Flag.COPY
 
 
-def say(lines: Iterable[Line], screen: Screen) -> None:
+def say(lines: Iterable[Line], screen: Screen, hang: int | None = None) -> None:
     for line in lines:
-        screen.line(*line)
+        if line is _POINT:
+            screen.point()
+        screen.line(*line, hang=hang)
 
 
 def session_line(session: Session) -> Line:
     facts = session.facts
     whose = "  imported" if session.imported else ""
-    return [Styled(facts.id, "bold"), f"  {one_line(facts.title or facts.slug, 72)}{whose}"]
+    return [Styled(facts.id, "bold"), f"  {one_line(facts.headline or UNTITLED, 72)}{whose}"]
 
 
 def transcript_lines(
@@ -62,8 +74,8 @@ def transcript_lines(
     day = ""
     for stored in found:
         entry, strange = stored.entry, stored.imported and not session.imported
-        if entry.kind == Kind.THOUGHT and not entry.text:
-            continue  # only its signature was logged
+        if entry.kind in _UNTOLD and not entry.text.strip() and stored.row != whole:
+            continue  # as a thought of which only the signature was logged
         today = moment(entry.time_ms, "%Y-%m-%d")
         if today and today != day:
             day = today
@@ -73,7 +85,7 @@ def transcript_lines(
             yield []
             yield [Styled("-- the model's context restarts here --", "magenta")]
         if whole >= 0 and stored.row == whole:
-            yield [Styled(">>", "bold yellow")]
+            yield _POINT
             yield from _entry(entry, strange, argparse.Namespace(**{**vars(args), "full": True}))
         else:
             yield from _entry(entry, strange, args)
@@ -92,6 +104,11 @@ def _entry(entry: Entry, strange: bool, args: argparse.Namespace) -> Iterator[Li
         head.append(Styled(f" {one_line(entry.tool, 60)}", "cyan"))
     if marks:
         head.append(Styled(f" ({', '.join(marks)})", "red" if entry.flags & Flag.ERROR else "dim"))
+    change = change_of(entry.text) if entry.kind == Kind.CALL else None
+    if change is not None:
+        yield [*head, f"  {one_line(change[0], _PATH_CELLS)}"]
+        yield from _changes(change[1], 0 if args.full else args.lines)
+        return
     if entry.kind == Kind.CALL and not args.full:
         yield [*head, f"  {call_summary(entry.text)}"]
         return
@@ -100,7 +117,16 @@ def _entry(entry: Entry, strange: bool, args: argparse.Namespace) -> Iterator[Li
     yield head
     whole = args.full or entry.kind in (Kind.PROMPT, Kind.ANSWER)
     for line in _body(entry.text, 0 if whole else args.lines):
-        yield ["          ", line] if line else []
+        yield [_MARGIN, line] if line else []
+
+
+def _changes(lines: list[str], lines_max: int) -> Iterator[Line]:
+    """A diff: what came green, what went red."""
+    for line in lines[: lines_max or None]:
+        cut = ellipsis(printable(line), _LINE_CELLS) if lines_max else printable(line)
+        yield [_MARGIN, Styled(cut, _CHANGES.get(line[:1], ""))]
+    if lines_max and len(lines) > lines_max:
+        yield [_MARGIN, _more(len(lines) - lines_max)]
 
 
 def _body(text: str, lines_max: int) -> Iterator[Part]:
@@ -111,4 +137,8 @@ def _body(text: str, lines_max: int) -> Iterator[Part]:
     for line in lines[:lines_max]:
         yield ellipsis(line, _LINE_CELLS)
     if len(lines) > lines_max:
-        yield Styled(f"... {many(len(lines) - lines_max, 'more line')}; --full prints them", "dim")
+        yield _more(len(lines) - lines_max)
+
+
+def _more(lines: int) -> Styled:
+    return Styled(f"... {many(lines, 'more line')}; --full prints them", "dim")

@@ -215,7 +215,7 @@ def _once(config: Config, screen: Screen) -> int:
     """A sweep and all that follows from it, in this process."""
     from recollect.cli.progress import Progress
 
-    progress, began, told = Progress(screen), time.monotonic(), nothing_told(None)
+    progress, began, told = Progress(screen, "reading logs"), time.monotonic(), nothing_told(None)
     with progress.running():
         work(config, None, told, progress)
     told["seconds"] = round(time.monotonic() - began, 3)

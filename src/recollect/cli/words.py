@@ -7,6 +7,7 @@ defined twice, the second time without a default that would undo the first.
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
@@ -27,7 +28,25 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         minus = message.startswith("unrecognized arguments: -")
         hint = "; what begins with a minus and is no option stands behind --" if minus else ""
+        if meant := self._meant(message):
+            message = f"{message.partition(' (choose from')[0]}: {meant}"
         raise UsageError(message, hint=f"{self.prog} --help{hint}")
+
+    def _meant(self, message: str) -> str:
+        """What was probably meant by a word that is none of those to choose from, or by an option."""
+        from recollect.values.close import did_you_mean, near_names
+
+        chosen = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message)
+        if chosen:
+            return did_you_mean(near_names(chosen[1], [name.strip("'") for name in chosen[2].split(", ")]))
+        odd = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        return did_you_mean(near_names(odd[1], self._options())) if odd else ""
+
+    def _options(self) -> list[str]:
+        """The options of this parser, and of the commands it knows."""
+        below = [each.choices for each in self._actions if isinstance(each, argparse._SubParsersAction)]
+        parsers = [self, *(parser for choices in below for parser in choices.values())]
+        return [name for parser in parsers for name in parser._option_string_actions]
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -95,6 +114,12 @@ def shared(parser: Parser, *, first: bool) -> None:
     )
     group.add_argument(
         "--no-color", action="store_true", default=unset(False), help="no colour; NO_COLOR does the same"
+    )
+    group.add_argument(
+        "--no-pager",
+        action="store_true",
+        default=unset(False),
+        help="print long output instead of opening it in RECOLLECT_PAGER, PAGER or less",
     )
     group.add_argument(
         "--quiet", action="store_true", default=unset(False), help="no progress and no notes on stderr"

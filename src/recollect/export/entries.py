@@ -44,7 +44,7 @@ def conversation_of(
     thoughts = sum(each.entry.kind is Kind.THOUGHT for each in shown)
     return Conversation(
         tuple(messages),
-        title=facts.title,
+        title=facts.headline,
         cwd=facts.cwd,
         project=facts.project,
         branch=facts.branch,

@@ -94,10 +94,10 @@ def _end_in_time(state: str) -> None:
 def _payload(agent: str, argv: list[str]) -> dict[str, Any]:
     if len(argv) > 3 and argv[-1].startswith("{") and (hooks := hooks_of(agent)) is not None:
         return hooks.payload(argv[-1], os.path.expanduser("~"), os.environ) or {}
-    return _read(0)
+    return read_object(0)
 
 
-def _read(fd: int) -> dict[str, Any]:
+def read_object(fd: int) -> dict[str, Any]:
     """The object on stdin. Not everybody closes it, so it is read until it is whole."""
     import select
 

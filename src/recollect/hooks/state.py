@@ -5,6 +5,7 @@
     partial     there where hooks are for some projects only; agents/ those whose own settings have them
     catalogs/   what the next conversation of a project starts with, ready to be printed
     trouble     what went wrong last
+    today       what today has cost so far, for status lines (`recollect.hooks.statusline`)
     settle      locked while someone puts everything in order
     watch       locked while a watcher runs
 

@@ -9,12 +9,28 @@ from collections.abc import Iterator
 from recollect.agents.registry import all_tools
 from recollect.values.records import Entry, Kind
 
-READERS = frozenset({"cat", "find", "grep", "head", "ls", "nl", "pwd", "rg", "sed", "tail", "wc", "which"})
+READERS = frozenset(
+    {"cat", "find", "grep", "head", "jq", "less", "ls", "nl", "pwd", "rg", "sed", "tail", "wc", "which"}
+)
+_READING = frozenset(
+    {
+        ("git", word)
+        for word in ("blame", "branch", "diff", "grep", "log", "ls-files", "remote", "show", "status")
+    }
+    | {("gh", word) for word in ("issue", "pr", "repo", "search")}
+)
+_WRITING = frozenset({("sed", "-i"), ("cat", ">"), ("cat", ">>")})
+# What these do is told by all of their words: the first two say nothing.
+_VAGUE = READERS | {"bash", "curl", "node", "perl", "python", "python3", "scp", "sh", "ssh", "zsh"}
 
+_INLINE = re.compile(r"\s-\w*[ce]\s+''|\s-$")  # a program that is given its program
+_WRAPPERS = re.compile(
+    r"^(?:(?:sudo|time|nohup|command|env|npx|exec|timeout\s+\S+|nice)\s+)+|(?<=^git)(?:\s+(?:-[Cc]\s+\S+|--no-pager))+"
+)
 _BETWEEN = re.compile(r"&&|\|\||;|\n")
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
-_HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$|<<-?\s*['\"]?\w+.*\Z", re.DOTALL | re.MULTILINE)
-_READY = (
+HEREDOC = re.compile(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1\s*$|<<-?\s*['\"]?\w+.*\Z", re.DOTALL | re.MULTILINE)
+IDLE = (
     "cd",
     "echo",
     "export",
@@ -52,15 +68,36 @@ def command_of(entry: Entry) -> str:
 
 def only_reads(command: str) -> bool:
     """Whether a command changes nothing: every part of it only shows something."""
-    return all(words[0] in READERS for words in heads(command))
+    return all(_reads(words) for words in heads(command))
+
+
+def _reads(words: tuple[str, ...]) -> bool:
+    return (words[0] in READERS or words in _READING) and words not in _WRITING
 
 
 def heads(command: str) -> Iterator[tuple[str, ...]]:
-    """Program and first argument of the parts of a command that do some work, texts given to it left out."""
+    """Program and first argument of the parts of a command that do some work, texts given to it left out.
+
+    Of `npm run lint` and its like it takes three words to say what is done.
+    """
+    return (words for words, _ in _parts(command))
+
+
+def work_parts(command: str) -> frozenset[tuple[str, ...]]:
+    """What tells a command's work from another's: its heads, or all of it where they could mean anything."""
+    telling = [
+        words for words, part in _parts(command) if words[0] not in _VAGUE and not _INLINE.search(part)
+    ]
+    whole = " ".join(command.split())
+    return frozenset(telling) or (frozenset({(whole,)}) if whole else frozenset())
+
+
+def _parts(command: str) -> Iterator[tuple[tuple[str, ...], str]]:
     for part in _BETWEEN.split(_bare(command)):
         words = [word for word in part.split() if "=" not in word]
-        if words and words[0] not in _READY:
-            yield tuple(words[:2])
+        words = _WRAPPERS.sub("", " ".join(words)).split()
+        if words and words[0] not in IDLE:
+            yield tuple(words[: 3 if words[1:2] == ["run"] else 2]), part.rstrip()
 
 
 def is_piped(command: str) -> bool:
@@ -70,4 +107,4 @@ def is_piped(command: str) -> bool:
 
 def _bare(command: str) -> str:
     """A command without what is quoted in it and what it is given to read."""
-    return _QUOTED.sub("''", _HEREDOC.sub("", command))
+    return _QUOTED.sub("''", HEREDOC.sub("", command))

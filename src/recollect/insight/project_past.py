@@ -85,7 +85,7 @@ def project_past(view: View, project: str, *, imported: bool = False) -> Project
         main,
         len(own) - len(main),
         tuple(_talks(view, found, imported=imported)) if own else (),
-        tuple(each.facts.title for each in talks if each.facts.project != project),
+        tuple(each.facts.headline for each in talks if each.facts.project != project),
     )
 
 

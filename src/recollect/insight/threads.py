@@ -42,7 +42,7 @@ def _thread(group: list[Session]) -> Thread:
     known = [each.facts for each in sorted(main, key=_activity, reverse=True)]
     return Thread(
         id=ordered[0].facts.id,
-        title=next((facts.title for facts in known if facts.title), ""),
+        title=next((facts.headline for facts in known if facts.headline), ""),
         project=next((facts.project for facts in known if facts.project), ""),
         branch=next((facts.branch for facts in known if facts.branch), ""),
         agents=tuple(sorted({each.facts.agent for each in group})),

@@ -12,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from importlib import resources
 from typing import Any
@@ -20,14 +21,16 @@ import numpy as np
 
 from recollect.store.contract import Array, UsageColumns, View
 from recollect.values.errors import NotFound, UsageError
-from recollect.values.usage import UsageLine, UsageReport, UsageRow
+from recollect.values.usage import UsageFilter, UsageLine, UsageReport, UsageRow
 from recollect.values.vocabulary import GROUPINGS
 
 TOKEN_KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 UNKNOWN = "unknown"  # the group of what has no time, model or project
 TOTAL = "total"
+BETWEEN = " · "  # the names of a group's two groupings
 DOLLARS_PER_MILLION_MAX = 10_000  # keeps every cost within 64 bits, and catches a slipped unit
 
+_GROUPINGS_MAX = 2
 _COUNTED = (*TOKEN_KINDS, "reasoning")
 _DAY_MS = 86_400_000
 _DAYS_TO_1970 = date(1970, 1, 1).toordinal()
@@ -36,8 +39,14 @@ _MILLION = 1_000_000
 _DENSE_MAX = 4_000_000
 
 
-def summarise(columns: UsageColumns, by: str, prices: Mapping[str, Mapping[str, float]]) -> UsageReport:
+def summarise(
+    columns: UsageColumns,
+    by: str,
+    prices: Mapping[str, Mapping[str, float]],
+    only: UsageFilter = UsageFilter(),  # noqa: B008 - a frozen value
+) -> UsageReport:
     """Tokens and cost of every response by `by`; `prices` are the person's own, over the package's."""
+    columns = _chosen(columns, only)
     labels, groups = _grouped(columns, by)
     costs, priced = _costs(columns, prices)
     size, unpriced = len(labels), np.flatnonzero(~priced)
@@ -47,8 +56,8 @@ def summarise(columns: UsageColumns, by: str, prices: Mapping[str, Mapping[str, 
     sums = [_sums(groups, values, size) for values in (*(getattr(columns, k) for k in _COUNTED), costs)]
     rows = list(map(_row, labels, responses, unknown, models, *sums))
     every = tuple(sorted(set().union(*models)))
-    total = _row(TOTAL, sum(responses), sum(unknown), every, *map(sum, sums))
-    return UsageReport(by, sorted(rows, key=_by_day if by == "day" else _by_cost), total, prices_as_of())
+    total = _row((TOTAL,), sum(responses), sum(unknown), every, *map(sum, sums))
+    return UsageReport(by, _ordered(rows, by), total, prices_as_of())
 
 
 def explain(
@@ -59,11 +68,13 @@ def explain(
     by: str = "",
     group: str = "",
     limit: int | None = 20,
+    only: UsageFilter = UsageFilter(),  # noqa: B008 - a frozen value
 ) -> list[UsageLine]:
     """The responses behind one group's figures, or with no `group` behind the total; dearest first.
 
     Those without a price come last, most tokens first. With no `limit` the lines add up to the group's row.
     """
+    columns = _chosen(columns, only)
     labels, groups = _grouped(columns, by)
     costs, priced = _costs(columns, prices)
     chosen = np.flatnonzero(groups == _named(labels, by, group)) if group else np.arange(len(groups))
@@ -202,12 +213,49 @@ def _microdollars(dollars: float | None) -> int:
 # -- groups ----------------------------------------------------------------------------------
 
 
-def _grouped(columns: UsageColumns, by: str) -> tuple[list[str], Array]:
+def _chosen(columns: UsageColumns, only: UsageFilter) -> UsageColumns:
+    """The responses that count."""
+    if only == UsageFilter():
+        return columns
+    fits = np.ones(len(columns.time), bool)
+    if only.since_ms:
+        fits &= columns.time >= only.since_ms
+    if only.until_ms:
+        fits &= (columns.time < only.until_ms) & (columns.time > 0)
+    if only.model:
+        wanted = [only.model.casefold() in (model or UNKNOWN).casefold() for model in columns.models]
+        fits &= np.array(wanted, bool)[columns.model]
+    if only.project or only.agent:
+        rows, at = _distinct(columns.session)
+        facts = [columns.sessions[row].facts for row in rows.tolist()]
+        project = only.project.casefold()
+        wanted = [
+            project in each.project.casefold() and (not only.agent or only.agent == each.agent)
+            for each in facts
+        ]
+        fits &= np.array(wanted, bool)[at]
+    kept = {name: getattr(columns, name)[fits] for name in ("session", "model", "time", "line", *_COUNTED)}
+    return replace(columns, **kept)
+
+
+def _grouped(columns: UsageColumns, by: str) -> tuple[list[tuple[str, ...]], Array]:
     """The groups' names, and for every response the position of its group among them."""
-    if by and by not in GROUPINGS:
-        raise UsageError(f"usage by {by!r}: no such grouping", hint=f"there are {', '.join(GROUPINGS)}")
     if not by:
-        return [TOTAL], np.zeros(len(columns.model), np.int64)
+        return [(TOTAL,)], np.zeros(len(columns.model), np.int64)
+    words = by.split(",")
+    if len(words) > _GROUPINGS_MAX or len(set(words)) < len(words):
+        raise UsageError(f"usage by {by!r}: at most two groupings, each once", hint="such as project,model")
+    labels, at = _grouped_once(columns, words[0])
+    if len(words) == 1:
+        return [(label,) for label in labels], at
+    others, within = _grouped_once(columns, words[1])
+    pairs, at = _distinct(at * len(others) + within)
+    return [(labels[pair // len(others)], others[pair % len(others)]) for pair in pairs.tolist()], at
+
+
+def _grouped_once(columns: UsageColumns, by: str) -> tuple[list[str], Array]:
+    if by not in GROUPINGS:
+        raise UsageError(f"usage by {by!r}: no such grouping", hint=f"there are {', '.join(GROUPINGS)}")
     if by == "day":
         return _days(columns.time)
     if by == "model":
@@ -247,11 +295,12 @@ def _merged(names: Sequence[str], at: Array) -> tuple[list[str], Array]:
     return list(places), np.array(moved, np.int64)[at]
 
 
-def _named(labels: Sequence[str], by: str, group: str) -> int:
+def _named(labels: Sequence[tuple[str, ...]], by: str, group: str) -> int:
     """A group by its name; a session also by the start of its id, if no other starts so."""
-    if group in labels:
-        return labels.index(group)
-    fits = [n for n, label in enumerate(labels) if by == "session" and group and label.startswith(group)]
+    names = [BETWEEN.join(label) for label in labels]
+    if group in names:
+        return names.index(group)
+    fits = [n for n, name in enumerate(names) if by == "session" and group and name.startswith(group)]
     if len(fits) != 1:
         raise NotFound(
             f"no single {by} in the usage is called {group!r}", hint=f"`recollect usage --by {by}` lists them"
@@ -279,7 +328,7 @@ def _models(columns: UsageColumns, groups: Array, models: Array, size: int) -> l
 
 
 def _row(
-    group: str,
+    groups: tuple[str, ...],
     responses: int,
     unpriced: int,
     models: tuple[str, ...],
@@ -292,13 +341,22 @@ def _row(
     cost: int,
 ) -> UsageRow:
     known = cost if unpriced < responses or not responses else None
-    return UsageRow(
-        group, responses, fresh, output, read, write_5m, write_1h, reasoning, known, unpriced, models
-    )
+    tokens = fresh, output, read, write_5m, write_1h, reasoning
+    return UsageRow(BETWEEN.join(groups), responses, *tokens, known, unpriced, models, groups)
 
 
-def _by_day(row: UsageRow) -> tuple[bool, str]:
-    return row.group == UNKNOWN, row.group
+def _ordered(rows: list[UsageRow], by: str) -> list[UsageRow]:
+    """Days in order, anything else dearest first; of two groupings the second within the first."""
+    if by.split(",")[0] == "day":
+        return sorted(rows, key=lambda row: (row.groups[0] == UNKNOWN, row.groups[0], _by_cost(row)))
+    ranked = sorted(rows, key=_by_cost)
+    if "," not in by:
+        return ranked
+    spent: dict[str, int] = {}
+    for row in ranked:
+        spent[row.groups[0]] = spent.get(row.groups[0], 0) + (row.cost_microdollars or 0)
+    place = {name: n for n, name in enumerate(sorted(spent, key=lambda name: (-spent[name], name)))}
+    return sorted(ranked, key=lambda row: place[row.groups[0]])
 
 
 def _by_cost(row: UsageRow) -> tuple[bool, int, int, str]:

@@ -33,14 +33,17 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
     sessions = {(s.facts.agent, s.host, s.facts.id): s.facts for s in old.sessions()}
     sources = old.sources()
     seen: set[tuple[str, str]] = set()
-    for number, source in enumerate(sources):
+    in_all = sum(source.lines for source in sources)
+    for source in sources:
         if progress is not None:
-            progress(source.file.path, number, len(sources))
+            progress(source.file.path, report.lines, max(in_all, report.lines))
         facts = sessions.get((source.file.agent, source.host, source.session))
         restart = (source.host, source.file.path) in seen
         seen.add((source.host, source.file.path))
         blank = SessionFacts(source.file.agent, source.session)
         _source(old, writer, source, facts or blank, _agent_for(old, source), restart, report)
+    if progress is not None:
+        progress("", report.lines, report.lines)
     carry_vectors(old, writer)
     carry_derived(old, writer)
     writer.commit()

@@ -99,6 +99,26 @@ def program_output(words: list[str], environ: Mapping[str, str], *, seconds: flo
     return done.stdout
 
 
+def feed_program(words: list[str], data: bytes, extra: Mapping[str, str]) -> bool:
+    """Run a person's program on their terminal with `data` to read, until they leave it; False if it fails.
+
+    It has `extra` in its environment, and runs away from the current folder.
+    """
+    import signal
+    from subprocess import PIPE, Popen
+
+    try:
+        program = Popen(words, env={**environment(), **extra}, cwd=os.path.abspath(os.sep), stdin=PIPE)
+    except OSError:
+        return False
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # what Ctrl-C means is for the program to say
+    try:
+        program.communicate(data)  # that they left before all of it was read is no error
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return program.returncode == 0
+
+
 def _library_folders() -> list[str]:
     """Where this process finds its libraries, and our own: without the current folder."""
     here = os.path.realpath(os.curdir) if os.path.isdir(os.curdir) else ""

@@ -66,8 +66,23 @@ def search_memory(
     memory: Memory, *, query: str, mode: str, k: int, offset: int, budget_tokens: int, project: str
 ) -> Answer:
     """An index of hits: enough to choose which to read."""
-    found = memory.search(query, mode=mode, limit=k, offset=offset, project_boost=project or _here())
-    return Answer(_index(found, offset, budget_tokens))
+
+    def search() -> Results:
+        return memory.search(query, mode=mode, limit=k, offset=offset, project_boost=project or _here())
+
+    found, busy = _patiently(search, memory.is_busy)
+    return Answer(_index(found, offset, budget_tokens, busy=busy))
+
+
+def _patiently(search: Callable[[], Results], is_busy: Callable[[], bool]) -> tuple[Results, bool]:
+    """What is found, and whether there may be more: nothing counts only once nobody is writing any more."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        found = search()
+        behind = not found.hits and bool(found.fresh.unindexed or found.fresh.waiting or is_busy())
+        if not behind or time.monotonic() >= deadline:
+            return found, behind
+        time.sleep(PAUSE_SECONDS)
 
 
 def read_memory(
@@ -164,13 +179,18 @@ ANSWERS: Mapping[str, Callable[..., Answer]] = {
 
 # -- how they read -------------------------------------------------------------------------
 
+PATIENCE_SECONDS = 3.0  # of a search that finds nothing while somebody is writing
+PAUSE_SECONDS = 0.2
 _MINUTES = "%Y-%m-%d %H:%M"
 _SNIPPET_CELLS = 320
 _NOTE_CELLS = 160
+_NOTES_MAX = 4
 
 
-def _index(results: Results, offset: int, budget_tokens: int) -> str:
-    notes = [one_line(note, _NOTE_CELLS) for note in results.notes[:2]]
+def _index(results: Results, offset: int, budget_tokens: int, *, busy: bool) -> str:
+    notes = [one_line(note, _NOTE_CELLS) for note in results.notes[:_NOTES_MAX]]
+    if busy:
+        notes.append("this may be incomplete: new conversations are being taken in; ask again in a moment")
     if results.fresh.unindexed or results.fresh.waiting:
         notes.append(behind_note(results.fresh))
     return fenced_blocks(

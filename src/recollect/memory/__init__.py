@@ -12,6 +12,7 @@ journal, folded into a private copy of the state that is never written.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import itertools
 import os
 import threading
@@ -21,16 +22,23 @@ from typing import TYPE_CHECKING
 from recollect.config import Config, load_config
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
-from recollect.values.errors import NotFound, RecollectError, StoreBusy, StoreWriteFailed, UsageError
+from recollect.values.errors import (
+    NotFound,
+    RecollectError,
+    StoreBusy,
+    StoreError,
+    StoreWriteFailed,
+    UsageError,
+)
 from recollect.values.records import Role
 from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, source_bytes
 
 if TYPE_CHECKING:
-    import datetime
     from collections.abc import Iterable, Iterator
 
     from recollect.intake.own import OwnLogs
     from recollect.search.indexes import Indexes
+    from recollect.search.run import Request
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
@@ -50,7 +58,7 @@ if TYPE_CHECKING:
     )
     from recollect.values.saved import OpenedPiece, SavedThread
     from recollect.values.stored import Finding, Footprint, VectorModel
-    from recollect.values.usage import UsageLine, UsageReport
+    from recollect.values.usage import UsageFilter, UsageLine, UsageReport
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
@@ -259,13 +267,13 @@ class Memory:
     def session(self, prefix: str) -> Session:
         """The session whose id starts so."""
         with self.view() as view:
-            return view.find_session(prefix)
+            return _session(view, prefix)
 
     def find(self, id_: str) -> tuple[Session, StoredEntry | None]:
         """A session by the beginning of its id; or an entry by its id, with its session."""
         with self.view() as view:
             try:
-                return view.find_session(id_), None
+                return _session(view, id_), None
             except NotFound as error:
                 try:
                     entry = view.find_entry(id_)
@@ -281,37 +289,45 @@ class Memory:
     def show(self, prefix: str) -> Iterator[StoredEntry]:
         """Everything a session shows, in order."""
         with self.view() as view:
-            yield from view.entries(view.find_session(prefix))
+            yield from view.entries(_session(view, prefix))
 
     def tail(self, prefix: str, count: int = 20) -> list[StoredEntry]:
         """The last entries of a session."""
         with self.view() as view:
-            return list(view.entries(view.find_session(prefix), last=count))
+            return list(view.entries(_session(view, prefix), last=count))
 
     def sources(self, prefix: str | None = None) -> list[Source]:
         """All sources, or one session's, replaced versions too."""
         with self.view() as view:
-            return view.sources(view.find_session(prefix) if prefix is not None else None)
+            return view.sources(_session(view, prefix) if prefix is not None else None)
 
     def raw(self, prefix: str) -> Iterator[bytes]:
         """A session's transcript file, byte for byte, piece by piece."""
         with self.view() as view:
-            source = main_source(view.sources(view.find_session(prefix)), prefix)
+            source = main_source(view.sources(_session(view, prefix)), prefix)
             yield from source_bytes(source, view.lines(source))
 
-    def usage(self, by: str = "") -> UsageReport:
-        """Tokens and cost of everything, grouped by day, model, project, session or agent."""
+    def usage(self, by: str = "", *, only: UsageFilter | None = None) -> UsageReport:
+        """Tokens and cost of everything, or of `only` some, grouped by day, model, project, session or agent.
+
+        By two of them: `project,model`.
+        """
         from recollect.insight.usage import summarise
+        from recollect.values.usage import UsageFilter
 
         with self.view() as view:
-            return summarise(view.usage(), by, self.config.prices)
+            return summarise(view.usage(), by, self.config.prices, only or UsageFilter())
 
-    def usage_lines(self, by: str = "", group: str = "", limit: int | None = None) -> list[UsageLine]:
+    def usage_lines(
+        self, by: str = "", group: str = "", limit: int | None = None, *, only: UsageFilter | None = None
+    ) -> list[UsageLine]:
         """The responses behind the figures of a group, dearest first, each with its line in a log."""
         from recollect.insight.usage import explain
+        from recollect.values.usage import UsageFilter
 
         with self.view() as view:
-            return explain(view, view.usage(), self.config.prices, by=by, group=group, limit=limit)
+            prices, wanted = self.config.prices, only or UsageFilter()
+            return explain(view, view.usage(), prices, by=by, group=group, limit=limit, only=wanted)
 
     def odd_lines(self) -> dict[str, int]:
         """Lines that are not simply entries, by what is odd about them."""
@@ -356,14 +372,16 @@ class Memory:
     ) -> Results:
         """What was said or done about something, best first; docs/search.md has the query language.
 
-        `plain` takes the query as words and nothing else. What came in since the last search is
-        indexed first, for at most `seconds` an index; `Results.fresh` says what is left.
+        `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
+        too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
+        `seconds` an index; `Results.fresh` says what is left.
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
+        from recollect.search.query import QUERY_CHARS_MAX
         from recollect.search.run import Request
 
         request = Request(
-            query,
+            query[:QUERY_CHARS_MAX],
             mode,
             limit,
             offset,
@@ -379,9 +397,26 @@ class Memory:
             now,
         )
         waiting = self._fold_if_free()
-        return self.indexes.search(
+        results = self.indexes.search(
             request, waiting=waiting, seconds=CATCH_UP_SECONDS if seconds is None else seconds
         )
+        return self._annotated(results, query, request)
+
+    def _annotated(self, results: Results, query: str, request: Request) -> Results:
+        """The results, with notes on how the query was read, and on why nothing was found."""
+        from dataclasses import replace
+
+        from recollect.search.query import Reading, plain_words, read
+
+        now = request.now or datetime.datetime.now()
+        meant = Reading(plain_words(query)) if request.plain else read(query, now)
+        notes = (*meant.notes, *results.notes)
+        if not results.hits and not request.offset and request.limit:
+            from recollect.search.unfound import reasons
+
+            with self.indexes.asking(meaning=False, seconds=0.0) as search:
+                notes += reasons(search, meant.node)
+        return replace(results, notes=notes) if notes != results.notes else results
 
     def recall(
         self,
@@ -452,7 +487,7 @@ class Memory:
         from recollect.export.read import conversation
 
         with self.view() as view:
-            session = view.find_session(prefix)
+            session = _session(view, prefix)
             return conversation(view, session, until=until, before_compaction=before_compaction)
 
     def deliver(
@@ -486,7 +521,7 @@ class Memory:
         from recollect.export.pages.session import session_page
 
         with self.view() as view:
-            yield from session_page(view, view.find_session(prefix), form, redacted=redacted)
+            yield from session_page(view, _session(view, prefix), form, redacted=redacted)
 
     def page(
         self, form: str, assembly: Assembly, conversation: Conversation, *, redacted: bool = True
@@ -572,13 +607,16 @@ class Memory:
             named = _named_project(view, project) if project else project_of(os.getcwd())
             return catalog(view, named, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
 
-    def blame(self, path: str, limit: int = 20) -> list[Touch]:
-        """Every session that read or changed a file, the most recent first, with what was asked of it."""
+    def blame(self, path: str, limit: int = 20, *, words: str = "") -> list[Touch]:
+        """Every session that read or changed a file, the most recent first, with what was asked of it.
+
+        With `words`, those that brought these words into it, each with the change that did.
+        """
         from recollect.insight.blame import blame
 
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
-            return blame(search, path, limit)
+            return blame(search, path, limit, words)
 
     def how(self, query: str, limit: int = 10) -> list[Command]:
         """Commands that were run for something, and whether they worked."""
@@ -653,6 +691,16 @@ class Memory:
             if self._store.has_journal() or not self._is_marked():  # else another thread was quicker
                 self.checkpoint(timeout=0.0)
         return self.waiting()
+
+    def is_busy(self) -> bool:
+        """Whether another process is writing now, so that more may soon be found."""
+        try:
+            with self._store.writer(timeout=0.0):
+                return False
+        except StoreBusy:
+            return True
+        except StoreError:  # a store that nobody can write is not being written
+            return False
 
     # -- care ------------------------------------------------------------------------------
 
@@ -756,6 +804,22 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _session(view: View, prefix: str) -> Session:
+    """The session whose id starts so; of a slip it is said what was probably meant."""
+    try:
+        return view.find_session(prefix)
+    except NotFound as error:
+        from recollect.values.close import did_you_mean, near_ids
+
+        ids = [session.facts.id for session in view.sessions()]
+        asked = (
+            did_you_mean(near_ids(prefix, ids)) if not any(each.startswith(prefix) for each in ids) else ""
+        )
+        if not asked:
+            raise
+        raise NotFound(str(error), hint=f"{asked} {error.hint}") from error
+
+
 def _named_project(view: View, part: str) -> str:
     """The project whose name this is, or the only one that it is a part of."""
     names = sorted({session.facts.project for session in view.sessions()} - {""})
@@ -764,7 +828,11 @@ def _named_project(view: View, part: str) -> str:
     if part in names or len(fitting) == 1:
         return part if part in names else fitting[0]
     if not fitting:
-        raise NotFound(f"no project's name has {part!r} in it", hint="`recollect sessions` lists projects")
+        from recollect.values.close import did_you_mean, near_names
+
+        asked = did_you_mean(near_names(part, names))
+        hint = " ".join(filter(None, (asked, "`recollect sessions` lists projects")))
+        raise NotFound(f"no project's name has {part!r} in it", hint=hint)
     raise NotFound(f"several projects have {part!r} in their name", hint=", ".join(fitting[:5]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from recollect.present.sessions import entry_object, session_object
 from recollect.values.text import one_line
 
 if TYPE_CHECKING:
-    from recollect.values.history import Command, Fix, Touch
+    from recollect.values.history import Change, Command, Fix, Touch
 
 
 def touch_object(touch: Touch) -> dict[str, Any]:
@@ -21,7 +22,20 @@ def touch_object(touch: Touch) -> dict[str, Any]:
         "last": touch.last.id,
         "time_ms": touch.last.entry.time_ms or None,
         "prompt": touch.prompt and entry_object(touch.prompt),
+        "edits": [{"path": each.path, "old": each.old, "new": each.new} for each in touch.edits],
     }
+
+
+def diff_lines(change: Change, words: str = "", limit: int = 12) -> list[str]:
+    """A change as the lines of a small diff, those around some words if it is long; `...` for what is cut."""
+    compared = difflib.unified_diff(change.old.splitlines(), change.new.splitlines(), lineterm="", n=1)
+    lines = [line for line in list(compared)[2:] if not line.startswith("@@")]
+    wanted = words.casefold().split()
+    counts = [sum(word in line.casefold() for word in wanted) * line.startswith("+") for line in lines]
+    at = counts.index(max(counts)) if counts else 0
+    start = max(min(at - limit // 3, len(lines) - limit), 0)
+    shown = lines[start : start + limit]
+    return ["..."] * (start > 0) + shown + ["..."] * (start + limit < len(lines))
 
 
 def command_object(command: Command) -> dict[str, Any]:
@@ -30,6 +44,8 @@ def command_object(command: Command) -> dict[str, Any]:
         "worked": command.worked,
         "failed": command.failed,
         "unknown": command.unknown,
+        "told": command.told,
+        "variants": command.variants,
         "last": command.last.id,
         "session": command.last.session,
         "project": command.session.facts.project,
@@ -46,6 +62,8 @@ def fix_object(each: Fix) -> dict[str, Any]:
         "exact": each.exact,
         "ended_by": each.ended_by,
         "steps": [entry_object(step) for step in each.steps],
+        "told": each.is_told,
+        "quote": each.quote,
         "answer": each.answer and entry_object(each.answer),
     }
 

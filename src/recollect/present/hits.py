@@ -31,7 +31,7 @@ def _all_fields(hit: Hit) -> dict[str, Any]:
         "score": round(hit.score, 6),
         "kind": entry.kind.name.lower(),
         "project": facts.project,
-        "thread": facts.slug or facts.title,
+        "thread": facts.headline,
         "time_ms": entry.time_ms or None,
         "snippet": hit.snippet.text,
         "matches": _matches(hit),

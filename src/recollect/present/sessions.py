@@ -25,7 +25,7 @@ def session_object(session: Session) -> dict[str, Any]:
         "cwd": facts.cwd,
         "branch": facts.branch,
         "slug": facts.slug,
-        "title": facts.title,
+        "title": facts.headline,
         "model": facts.model,
         "version": facts.version,
         "started_ms": facts.started_ms or None,

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def usage_object(row: UsageRow) -> dict[str, Any]:
-    return {**asdict(row), "unpriced_models": list(row.unpriced_models), "tokens": row.tokens}
+    lists = {"unpriced_models": list(row.unpriced_models), "groups": list(row.groups)}
+    return {**asdict(row), **lists, "tokens": row.tokens}
 
 
 def cost_text(totals: dict[str, Any]) -> str:

@@ -32,6 +32,7 @@ from recollect.values.recalled import Catalog
 from recollect.values.records import Entry
 from recollect.values.stored import StoredEntry
 from recollect.values.text import many, moment, one_line, short, tokens
+from recollect.values.titles import UNTITLED, bare_title, telling
 
 MORE = (
     "More: search_memory and recall_context, or `recollect search WORDS`; "
@@ -51,7 +52,7 @@ TRIM = {"words": 8, "files": 4, "threads": 4, "remarks": 4, "open": 3}
 TITLE_CELLS, STATE_CELLS, REMARK_CELLS, OPEN_CELLS, PATH_CELLS = 64, 100, 120, 120, 60
 GIST_CHARS, TELLING_CHARS, ALIKE_CHARS = 50, 15, 40
 THREADS_OPEN = 5  # the newest: what was left undone before them was done since, or given up
-TITLE_CHARS, PROMPT_CHARS, WORDS_CHARS = 1000, 1000, 500  # of one text, that are looked at
+PROMPT_CHARS, WORDS_CHARS = 1000, 500  # of one text, that are looked at
 HALF_LIFE_MS = 14 * 86_400_000
 STATES = {
     UNANSWERED: "the last prompt got no answer",
@@ -100,8 +101,9 @@ def _thread_lines(talks: Sequence[Talk]) -> list[str]:
     """Each title once: a name carries over to a conversation that nothing else ties to the one before."""
     titled: dict[str, list[Talk]] = {}
     for talk in talks:
-        titled.setdefault(_title(talk), []).append(talk)
-    return [_thread_line(title, same) for title, same in titled.items()]
+        title = _title(talk)
+        titled.setdefault(talk.thread.id if title == UNTITLED else title, []).append(talk)
+    return [_thread_line(_title(same[0]), same) for same in titled.values()]
 
 
 def _thread_line(title: str, same: Sequence[Talk]) -> str:
@@ -118,12 +120,8 @@ def _telling(said: Sequence[StoredEntry]) -> StoredEntry:
 
 
 def _title(talk: Talk) -> str:
-    """A thread's title as one would say it; one that begins with a plan is named by the plan."""
-    named = talk.thread.title or (talk.prompts[0].entry.text if talk.prompts else "")
-    title = bare(named[:TITLE_CHARS]).strip()
-    for boilerplate in _BOILERPLATE:
-        title = title.removeprefix(boilerplate).strip()
-    return one_line(title.partition(" ## ")[0], TITLE_CELLS) or "untitled"
+    asked = (each.entry.text for each in talk.prompts if telling(each.entry.text))
+    return one_line(bare(talk.thread.title or bare_title(next(asked, ""))), TITLE_CELLS) or UNTITLED
 
 
 def _remark_lines(talks: Sequence[Talk]) -> list[str]:
@@ -269,6 +267,5 @@ def _text(sections: dict[str, tuple[str, ...]], project: str) -> str:
     return fenced("\n".join(lines), kind="catalog", project=project)
 
 
-_BOILERPLATE = ("Implement the following plan:", "#", "Plan:")
 _PLACE = re.compile(r"\S*[/\\]\S*")  # a path, an address
 _WORD = re.compile(r"(?<![\w-])[^\W\d_\u3040-\U0003ffff](?:-|[^\W\u3040-\U0003ffff]){2,23}(?![\w-])")

@@ -52,12 +52,7 @@ def origin(entry: Entry) -> str:
 def session_line(session: Session) -> str:
     """What the entries below it belong to."""
     facts = session.facts
-    named = (
-        name_of(facts.id)[:ID_CHARS],
-        name_of(facts.project),
-        facts.agent,
-        name_of(facts.title or facts.slug),
-    )
+    named = (name_of(facts.id)[:ID_CHARS], name_of(facts.project), facts.agent, name_of(facts.headline))
     place = ", ".join(filter(None, (*named[:3], "imported" if session.imported else "")))
     return f"# session {place}" + (f": {named[3]}" if named[3] else "")
 

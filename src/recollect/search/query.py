@@ -6,7 +6,8 @@
     last:30d  before:2026-03-01  on:yesterday         time
     /EADDR\\w+/                                        what an analyzer cannot see
 
-Words rank; everything else filters. A mistake is a `QueryError` that points at its column.
+Words rank; everything else filters. Whatever is pasted is read: what cannot be meant as the language has it
+is taken as words, and a note says so; for a slip (`projct:api`) it says what was probably meant.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ from __future__ import annotations
 import datetime
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from difflib import get_close_matches
 
 from recollect.agents.registry import names
-from recollect.values.errors import UsageError
-from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS, TIME_FIELDS
+from recollect.values.text import one_line
+from recollect.values.vocabulary import FLAG_FIELDS, KINDS, QUERY_FIELDS, TIME_FIELDS
 
 QUERY_CHARS_MAX = 10_000
 DEPTH_MAX = 50
+NOTES_MAX = 3  # of how a query was read
+SHOWN_CELLS = 40  # of a piece of a query that a note names
 PATTERN_STEPS_MAX = 20_000  # of a regular expression with its counted repeats written out: some megabytes
 # Of all regular expressions of a query. What it takes to make one ready grows with its length, for a plain
 # string with the third power of it (12 s for 3,000 characters), and no time-out is looked at meanwhile.
@@ -31,16 +34,6 @@ PATTERN_CHARS_MAX = 500
 
 
 ALIASES = {"path": "file", "proj": "project", "repo": "project", "since": "after", "until": "before"}
-
-
-class QueryError(UsageError):
-    """A query that cannot be read. `column` counts from 1."""
-
-    def __init__(self, query: str, column: int, message: str, hint: str = "") -> None:
-        self.column = column
-        shown = query[max(column - 41, 0) : column + 39]
-        mark = " " * min(column - 1, 40) + "^"
-        super().__init__(f"column {column}: {message}\n  {shown}\n  {mark}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +100,33 @@ Node = Word | Phrase | Regex | Is | Between | Not | AllOf | AnyOf
 TIME_MAX_MS = 1 << 53
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a query means, and notes on what of it was not taken as the language would have it."""
+
+    node: Node
+    notes: tuple[str, ...] = ()
+
+
 def parse(query: str, now: datetime.datetime) -> Node:
-    """Read a query; `now` is what relative times mean, and its zone what dates do: none is the system's."""
+    """What a query means; `now` is what relative times mean, and its zone what dates do: none is ours."""
+    return read(query, now).node
+
+
+def read(query: str, now: datetime.datetime) -> Reading:
+    """Read a query, whatever it is; of a very long one the beginning."""
+    reader = _Reader(query[:QUERY_CHARS_MAX], now)
     if len(query) > QUERY_CHARS_MAX:
-        raise QueryError(query, QUERY_CHARS_MAX, f"longer than {QUERY_CHARS_MAX:,} characters")
-    return _Reader(query, now).read()
+        reader.note(f"longer than {QUERY_CHARS_MAX:,} characters: only its beginning is searched for")
+    node = reader.read()
+    more = len(reader.notes) - NOTES_MAX
+    told = reader.notes[:NOTES_MAX] + ([f"{more} more of it taken as words"] if more > 0 else [])
+    return Reading(node, tuple(told))
+
+
+def plain_words(query: str) -> AllOf:
+    """A query as words and nothing else."""
+    return AllOf(tuple(map(Word, query.split())))
 
 
 def words_of(node: Node) -> Iterator[str]:
@@ -129,7 +144,7 @@ _TOKEN = re.compile(
     | (?P<open>\() | (?P<close>\))
     | (?P<or>OR(?=[\s()]|$))
     | (?P<not>-(?=["'/(\w@]))
-    | (?P<phrase>"(?P<inside>[^"]*)(?P<ended>"?))
+    | (?P<phrase>"(?P<inside>[^"]*)") | (?P<quote>")
     | (?P<regex>/(?P<pattern>(?:[^/\\\n]|\\.)+)/(?=[\s)]|$))
     | (?P<name>@(?P<entity>[^\s()"]+))
     | (?P<field>[A-Za-z]+):(?P<op>[<>]?)(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s()"]*))
@@ -144,138 +159,204 @@ _BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{(?!\d+(?:,\d*)?\}|,\d+\})", re.DOTALL)
 _STEP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d*)(?:,(\d*))?\}|.", re.DOTALL)
 
 
+_PLAIN = re.compile(r"(?!.*--)[\w./@-]*\w\*?")  # a word that somebody may want to leave out
+
+
+class _TooDeep(Exception):
+    """More parentheses inside of each other than anybody means."""
+
+
 class _Reader:
-    """Recursive descent over the tokens."""
+    """Recursive descent over the tokens, which goes on behind whatever it cannot read."""
 
     def __init__(self, query: str, now: datetime.datetime) -> None:
         self._query, self._now = query, now
-        self._tokens = [m for m in _TOKEN.finditer(query) if m.lastgroup != "space" and not m["space"]]
+        self.notes: list[str] = []
+        self._tokens = list(self._meant(m for m in _TOKEN.finditer(query) if not m["space"]))
         self._at = 0
         self._pattern_chars = 0
 
     def read(self) -> Node:
-        node = self._any(0)
-        if self._at < len(self._tokens):
-            self._fail("this closing parenthesis has no opening one", "remove it, or quote it")
-        return node
+        try:
+            node = self._any(0)
+        except _TooDeep:
+            self.note("nested too deeply: taken as words")
+            return plain_words(self._query)
+        return node if node != AllOf(()) else _only(plain_words(self._query).nodes)
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _meant(self, tokens: Iterable[re.Match[str]]) -> Iterator[re.Match[str]]:
+        """The tokens without quotation marks that have no partner, and minus signs before those."""
+        every = list(tokens)
+        for n, token in enumerate(every):
+            follows = every[n + 1] if n + 1 < len(every) else None
+            if token["quote"]:
+                self.note("a quotation mark without a partner is taken as text")
+            elif not (token["not"] and (follows is None or follows["quote"])):
+                yield token
+
+    # -- groups ----------------------------------------------------------------------------------
 
     def _any(self, depth: int) -> Node:
         if depth > DEPTH_MAX:
-            self._fail("nested too deeply")
+            raise _TooDeep
         nodes = [self._all(depth)]
         while self._peek("or"):
+            token = self._tokens[self._at]
             self._at += 1
             if self._at >= len(self._tokens) or self._peek("close") or self._peek("or"):
-                self._fail("OR needs something on both sides", 'quote it to search for the word: "OR"')
-            nodes.append(self._all(depth))
+                nodes[-1] = _only((*_parts(nodes[-1]), self._lone_or(token)))
+            else:
+                nodes.append(self._all(depth))
+        nodes = [node for node in nodes if node != AllOf(())] or nodes[:1]
         return nodes[0] if len(nodes) == 1 else AnyOf(tuple(nodes))
 
     def _all(self, depth: int) -> Node:
         nodes: list[Node] = []
-        while self._at < len(self._tokens) and not self._peek("close"):
-            if self._peek("or"):
-                if not nodes:
-                    self._fail("OR needs something on both sides", 'quote it to search for the word: "OR"')
-                break
-            nodes.append(self._one(depth))
-        return nodes[0] if len(nodes) == 1 else AllOf(tuple(nodes))
+        while self._at < len(self._tokens):
+            token = self._tokens[self._at]
+            if self._peek("close"):
+                if depth:
+                    break
+                self.note("a closing parenthesis without an opening one is taken as text")
+                self._at += 1
+            elif self._peek("or"):
+                if nodes:
+                    break
+                self._at += 1
+                nodes.append(self._lone_or(token))
+            else:
+                nodes += _parts(self._one(depth))
+        return _only(nodes)
 
     def _one(self, depth: int) -> Node:
         token = self._tokens[self._at]
-        if token["not"]:
-            self._at += 1
-            if self._at >= len(self._tokens):
-                self._fail("nothing follows the minus")
-            if name := self._tokens[self._at]["entity"]:
-                # Without words of its stem either: what is left out need not be read.
-                self._at += 1
-                return Not(Phrase(name))
-            return Not(self._one(depth))
-        if token["open"]:
-            start = self._at
-            self._at += 1
-            node = self._any(depth + 1)
-            if not self._peek("close"):
-                self._at = start
-                self._fail("this parenthesis is never closed", "close it, or quote it")
-            self._at += 1
-            return node
-        node = self._leaf(token)
         self._at += 1
-        return node
+        if token["not"]:
+            return self._without(depth)
+        if token["open"]:
+            node = self._any(depth + 1)
+            if self._peek("close"):
+                self._at += 1
+            else:
+                self.note("an opening parenthesis without a closing one is taken as text")
+            return node
+        return self._leaf(token)
+
+    def _without(self, depth: int) -> Node:
+        """What follows a minus, left out; what a pasted line begins with (`-rw-r--r--`) is none."""
+        if self._at >= len(self._tokens):
+            return AllOf(())
+        token = self._tokens[self._at]
+        if self._at == 1 and (token["word"] or (token["field"] and _field_of(token) not in QUERY_FIELDS)):
+            shown = one_line(token[0], SHOWN_CELLS)
+            if not _PLAIN.fullmatch(token[0]):
+                self.note(f"the minus before {shown} is taken as text")
+                self._at += 1
+                return Word(f"-{token[0]}")
+            self.note(f"entries with {shown} are left out, as a minus stands before it")
+        if name := token["entity"]:
+            # Without words of its stem either: what is left out need not be read.
+            self._at += 1
+            return Not(Phrase(name))
+        node = self._one(depth)
+        return Not(node) if node != AllOf(()) else node
+
+    def _lone_or(self, token: re.Match[str]) -> Word:
+        self.note("OR with nothing on one side is taken as a word")
+        return Word(token[0])
+
+    # -- leaves ----------------------------------------------------------------------------------
 
     def _leaf(self, token: re.Match[str]) -> Node:
         if token["phrase"] is not None:
-            if not token["ended"]:
-                self._fail("this quotation is never closed", "close it with another quotation mark")
             return Phrase(token["inside"])
         if token["regex"]:
-            return self._regex(token["pattern"])
+            return self._regex(token)
         if token["name"]:
             name = token["entity"]
-            pattern = self._counted(rf"(?i)(?<![\w]){re.escape(name)}(?![\w])")
-            return AllOf((Phrase(name), Regex(pattern)))
-        named = (token["field"] or "").lower()
-        if (field := ALIASES.get(named, named)) in QUERY_FIELDS:
-            return self._field(field, token["op"], token["quoted"] or token["value"] or "")
+            pattern = rf"(?i)(?<![\w]){re.escape(name)}(?![\w])"
+            return AllOf((Phrase(name), Regex(pattern))) if self._fits(pattern) else self._too_long(token)
+        field = _field_of(token)
+        value = token["quoted"] or token["value"] or ""
+        if field in QUERY_FIELDS and not value.startswith("//"):
+            return self._field(token, field, token["op"], value)
         text = token[0]
-        if token["field"] and self._looks_like_field(token):
-            self._fail(f"there is no field {token['field']!r}", "fields: " + ", ".join(sorted(QUERY_FIELDS)))
+        if field and not value.startswith("//"):
+            meant = next((each for each in QUERY_FIELDS if _near(token["field"], each)), "")
+            if meant:
+                return self._as_text(token, f"there is no field {token['field']}", f"{meant}:{value}")
         return Word(text[:-1], prefix=True) if text.endswith("*") and len(text) > 1 else Word(text)
 
-    def _looks_like_field(self, token: re.Match[str]) -> bool:
-        """`projct:api` is a slip; `error:` and `http://x` are text."""
-        near = any(_near(token["field"], field) for field in QUERY_FIELDS)
-        return near and not (token["value"] or "").startswith("//")
+    def _as_text(self, token: re.Match[str], why: str, meant: str = "") -> Word:
+        """A piece of a query as a word, and a note that says why, and what was probably meant."""
+        shown = one_line(token[0], SHOWN_CELLS)
+        asked = f"; did you mean {one_line(meant, SHOWN_CELLS)}?" if meant else ""
+        self.note(f"{shown} is taken as text: {why}{asked}")
+        return Word(token[0])
 
-    def _counted(self, pattern: str) -> str:
+    def _fits(self, pattern: str) -> bool:
         self._pattern_chars += len(pattern)
-        if self._pattern_chars > PATTERN_CHARS_MAX:
-            self._fail(f"regular expressions and @names of more than {PATTERN_CHARS_MAX} characters together")
-        return pattern
+        return self._pattern_chars <= PATTERN_CHARS_MAX
 
-    def _regex(self, pattern: str) -> Regex:
-        self._counted(pattern)
+    def _too_long(self, token: re.Match[str]) -> Word:
+        return self._as_text(
+            token, f"regular expressions and @names have {PATTERN_CHARS_MAX} characters together at most"
+        )
+
+    def _regex(self, token: re.Match[str]) -> Node:
+        pattern = token["pattern"]
+        if not self._fits(pattern):
+            return self._too_long(token)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", FutureWarning)
                 re.compile(pattern)
-            if _steps(pattern) > PATTERN_STEPS_MAX:
-                self._fail(f"written out, it has more than {PATTERN_STEPS_MAX:,} steps", "repeat less of it")
         except (re.error, ValueError, RecursionError, OverflowError, FutureWarning) as error:
-            self._fail(f"not a regular expression: {error}")
+            return self._as_text(token, f"it is no regular expression ({one_line(str(error), 80)})")
+        if _steps(pattern) > PATTERN_STEPS_MAX:
+            return self._as_text(token, f"written out, it has more than {PATTERN_STEPS_MAX:,} steps")
         return Regex(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", pattern))
 
-    def _field(self, field: str, op: str, value: str) -> Node:
+    def _field(self, token: re.Match[str], field: str, op: str, value: str) -> Node:
         if not value:
-            self._fail(f"{field}: needs a value", f"for example {_EXAMPLES[field]}")
+            return self._as_text(token, f"{field}: has no value, as in {_EXAMPLES[field]}")
         if op and field != "time":
-            self._fail(f"{field}: cannot be compared", "only time: takes < and >, as in time:>2026-03-01")
-        if field in FLAG_FIELDS:
-            known = FLAG_FIELDS[field]
-            if value not in known:
-                self._fail(f"{field}:{value} means nothing", f"{field}: takes {', '.join(known)}")
-            return Is(field, value)
+            return self._as_text(token, "only time: takes < and >, as in time:>2026-03-01")
         if field in TIME_FIELDS:
-            return self._time(field, op, value)
-        return Is(field, value)
+            return self._time(token, field, op, value)
+        known = _values_of(field)
+        if known and value.lower() not in known:
+            meant = next(iter(get_close_matches(value.lower(), known, 1)), "")
+            return self._as_text(token, f"{field}: takes {', '.join(known)}", meant and f"{field}:{meant}")
+        if field == "tag" and not re.match("(?i)raw:.", value):
+            return self._as_text(token, "tag: takes raw:TYPE, a record's type as its agent calls it")
+        return Is(field, value.lower() if field in FLAG_FIELDS else value)
 
-    def _time(self, field: str, op: str, value: str) -> Between:
-        now_ms = int(self._now.timestamp() * 1000)
+    def _time(self, token: re.Match[str], field: str, op: str, value: str) -> Node:
         if field == "last":
             match = re.fullmatch(r"(\d{1,5})(min|[hdwmy])", value)
             if match is None:
-                self._fail(f"last:{value} is no span of time", "last: takes 90min, 12h, 30d, 8w, 6m, 1y")
+                return self._as_text(token, "last: takes 90min, 12h, 30d, 8w, 6m, 1y")
+            now_ms = int(self._now.timestamp() * 1000)
             return Between(now_ms - int(match[1]) * _SPAN_MS[match[2]], TIME_MAX_MS)
-        start, end = self._moment(field, value)
+        moment = self._moment(value)
+        if moment is None:
+            meant = next(iter(get_close_matches(value.lower(), ("today", "yesterday"), 1)), "")
+            why = f"{field}: takes 2026-03-01, 2026-03, 2026-03-01T14:30, today, yesterday"
+            return self._as_text(token, why, meant and f"{field}:{op}{meant}")
+        start, end = moment
         if field == "on" or (field == "time" and not op):
             return Between(start, end)
         if field == "before" or op == "<":
             return Between(0, start)
         return Between(end if op == ">" else start, TIME_MAX_MS)
 
-    def _moment(self, field: str, value: str) -> tuple[int, int]:
-        """The first millisecond of what a word or date names, and the first one after it."""
+    def _moment(self, value: str) -> tuple[int, int] | None:
+        """The first millisecond of what a word or date names, and the first one after it, if any."""
         today = self._now.replace(hour=0, minute=0, second=0, microsecond=0)
         day = datetime.timedelta(days=1)
         if value in ("today", "yesterday"):
@@ -290,16 +371,35 @@ class _Reader:
             length = day if re.fullmatch(r"[\d-]+", value) else datetime.timedelta(seconds=1)
             return _ms(start), _ms(start + length)
         except (ValueError, OverflowError):
-            hint = f"{field}: takes 2026-03-01, 2026-03, 2026-03-01T14:30, yesterday"
-            self._fail(f"{field}:{value} is no date", hint)
+            return None
 
     def _peek(self, kind: str) -> bool:
         return self._at < len(self._tokens) and self._tokens[self._at][kind] is not None
 
-    def _fail(self, message: str, hint: str = "") -> NoReturn:
-        ended = self._at >= len(self._tokens)
-        column = len(self._query) if ended else self._tokens[self._at].start() + 1
-        raise QueryError(self._query, max(column, 1), message, hint)
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    """What stands beside each other in a group of which nothing is left; anything else is itself."""
+    return () if node == AllOf(()) else (node,)
+
+
+def _only(nodes: Sequence[Node]) -> Node:
+    return nodes[0] if len(nodes) == 1 else AllOf(tuple(nodes))
+
+
+def _field_of(token: re.Match[str]) -> str:
+    named = (token["field"] or "").lower()
+    return ALIASES.get(named, named)
+
+
+def _values_of(field: str) -> Sequence[str]:
+    """All values that a field can have; none where anything may be one."""
+    if field == "kind":
+        return KINDS
+    if field == "role":
+        from recollect.search.text.match import ROLES  # which imports what is above
+
+        return tuple(ROLES)
+    return FLAG_FIELDS.get(field, ())
 
 
 def _steps(pattern: str) -> int:
@@ -353,6 +453,6 @@ _EXAMPLES = {
     "branch": "branch:main", "dir": "dir:src/auth", "file": "file:token_store.py", "has": "has:image",
     "host": "host:laptop",
     "is": "is:error", "kind": "kind:prompt", "last": "last:30d", "model": "model:opus", "on": "on:yesterday",
-    "project": "project:api", "role": "role:user", "session": "session:3f2a", "tag": "tag:release",
+    "project": "project:api", "role": "role:user", "session": "session:3f2a", "tag": "tag:raw:assistant",
     "thread": "thread:3f2a", "time": "time:>2026-03-01", "tool": "tool:Edit",
 }  # fmt: skip

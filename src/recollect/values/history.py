@@ -34,19 +34,38 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What a call made of a part of a file; of all of it if `is_whole`: what was there is not said then."""
+
+    path: str
+    old: str
+    new: str
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Touch:
-    """What one session did to a file. `prompt` was asked before the last change, or before the last look."""
+    """What one session did to a file.
+
+    `last` is the last change, the one that brought the words that were asked for, or else the last look.
+    `prompt` was asked before it; `edits` are what it made of the file.
+    """
 
     session: Session
     last: StoredEntry
     prompt: StoredEntry | None
     changes: int
     looks: int
+    edits: tuple[Change, ...] = ()
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Command:
-    """A command as it was run, how often it worked, and where it was run last."""
+    """A command, how often it worked, and where it was run last, or told where nobody ran it.
+
+    `text` is the variant that worked most often, without where it ran and what became of its output;
+    `told` counts the answers it stands in, `variants` the ways it was written.
+    """
 
     text: str
     score: float
@@ -55,6 +74,8 @@ class Command:
     worked: int = 0
     failed: int = 0
     unknown: int = 0
+    told: int = 0
+    variants: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +83,8 @@ class Fix:
     """An error in one session and what was done after its last appearance there.
 
     `exact`: it is this error, word for word, and not only one like it. `ended_by` is what then worked
-    where it had failed, a command or a tool with its file, "" where none is known.
+    where it had failed, a command or a tool with its file, "" where none is known. `quote` is what
+    `answer` says of it, or how it begins; `is_told`: that is what was wrong, or what ended it.
     """
 
     hit: Hit
@@ -71,3 +93,10 @@ class Fix:
     steps: list[StoredEntry] = field(default_factory=list)
     ended_by: str = ""
     answer: StoredEntry | None = None
+    quote: str = ""
+    is_told: bool = False
+
+    @property
+    def is_cured(self) -> bool:
+        """Whether what failed worked later, or somebody said what ended it."""
+        return bool(self.ended_by) or self.is_told

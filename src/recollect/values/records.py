@@ -12,6 +12,7 @@ from typing import Any
 
 from recollect.light import sources as places
 from recollect.light.segments import pack_segment, unpack_segment
+from recollect.values.titles import bare_title, title_line, worth
 
 
 class Kind(enum.IntEnum):
@@ -206,9 +207,20 @@ class SessionFacts:
             self.ended_ms = max(self.ended_ms, time_ms)
 
     def titled(self, title: str, rank: int) -> None:
-        """Take a title unless a better-founded one is known; of equals the last wins."""
-        if title and rank >= self.title_rank:
+        """Take a title unless a known one says more, or as much and is better founded; of equals the last."""
+        if title and worth(title, rank) >= worth(self.title, self.title_rank):
             self.title, self.title_rank = title, rank
+
+    def title_from(self, text: str, rank: int) -> None:
+        """Take what was said for a title, if no title and nothing said before says as much."""
+        title = title_line(text)
+        if title and worth(title, rank) > worth(self.title, self.title_rank):
+            self.title, self.title_rank = title, rank
+
+    @property
+    def headline(self) -> str:
+        """What it is called wherever it is shown; "" where nothing says what it was about."""
+        return bare_title(self.title) if worth(self.title, self.title_rank)[0] else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,17 +62,21 @@ def one_line(text: str, width: int = 0) -> str:
     return ellipsis(line, width) if width else line
 
 
-def ellipsis(text: str, width: int) -> str:
-    """The text in at most `width` terminal cells; what is missing is marked with `…`."""
+def ellipsis(text: str, width: int, *, front: bool = False) -> str:
+    """The text in at most `width` terminal cells; what is missing, at the `front` if asked, is a `…`."""
     if len(text) * 2 <= width or cells(text) <= width:
         return text
     kept = used = 0
-    for each in text:
+    for each in reversed(text) if front else text:
         used += _cell(each)
         if used > width - 1:
             break
         kept += 1
-    return text[:kept].rstrip() + "…"
+    if not front:
+        return text[:kept].rstrip() + "…"
+    end = text[len(text) - kept :]
+    name = end.find("/", 0, kept // 2 + 1)  # better half a name less than half a name
+    return "…" + end[max(name, 0) :].lstrip()
 
 
 def cells(text: str) -> int:
@@ -89,6 +93,16 @@ def age(time_ms: int, *, now_ms: int) -> str:
         if passed >= length:
             return f"{passed // length} {unit}"
     return "now"
+
+
+def duration(seconds: float) -> str:
+    """How long something takes, as people say it: `40 s`, `12 min`, `1 h 20 min`."""
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(whole / 60)
+    hours = f"{minutes // 60} h" if minutes >= 60 else ""
+    return " ".join(filter(None, (hours, f"{minutes % 60} min" if minutes % 60 else "")))
 
 
 def moment(time_ms: int, form: str = "%Y-%m-%d %H:%M:%S") -> str:

@@ -6,9 +6,23 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class UsageFilter:
+    """Which responses count: those from `since_ms` on and before `until_ms`, 0 for any time; of projects and
+    models whose name contains these words, in any case; of exactly this agent.
+    """
+
+    since_ms: int = 0
+    until_ms: int = 0
+    project: str = ""
+    model: str = ""
+    agent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UsageRow:
     """One group's responses, each token in exactly one of the five kinds; `reasoning` is part of `output`.
 
+    `groups` are its names, one for each grouping; `group` is all of them as one.
     `cost_microdollars` covers the priced responses only, and is None when there is none
     among them. `unpriced_responses` says how many it leaves out, `unpriced_models` whose.
     """
@@ -24,6 +38,7 @@ class UsageRow:
     cost_microdollars: int | None
     unpriced_responses: int
     unpriced_models: tuple[str, ...]
+    groups: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:

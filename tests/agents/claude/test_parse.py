@@ -204,7 +204,32 @@ def test_titles_win_by_rank_then_by_being_last_and_the_first_prompt_stays() -> N
     assert seen[0].startswith("first prompt xxx")
     assert len(seen[0]) == 200
     assert seen[1] == seen[0]
-    assert seen[2:] == ["summary", "last prompt", "ai one", "ai two", "ai two", "mine", "mine"]
+    assert seen[2:] == ["summary", "summary", "ai one", "ai two", "ai two", "mine", "mine"]
+
+
+def answer(text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    return {**user(""), "type": "assistant", "message": message}
+
+
+def test_a_title_is_the_first_thing_that_says_what_it_is_about() -> None:
+    parser = fresh()
+    seen = []
+    for record in (
+        user("hi"),
+        answer("Hello! How can I help?"),
+        user("reacquaint"),
+        answer("The harbor has three quays. One leaks."),
+        {"type": "ai-title", "aiTitle": "Reacquaint with codebase"},
+        user("continue"),
+        user("mend the leaking quay"),
+        user("paint the red buoy"),
+        {"type": "last-prompt", "lastPrompt": "paint the red buoy"},
+    ):
+        parser.parse(record)
+        seen.append(parser.facts.headline)
+    quay = "mend the leaking quay"
+    assert seen == ["", "", "", *["The harbor has three quays."] * 3, quay, quay, quay]
 
 
 def test_a_repeated_title_is_a_copy() -> None:

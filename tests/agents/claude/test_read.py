@@ -323,8 +323,9 @@ class TestTurns:
             assert view.find_entry(block.entry).entry.kind is Kind.THOUGHT
 
     def test_facts_of_the_session_come_along(self, read: Read) -> None:
-        found = read(user("1", "", "go"))
-        assert (found.title, found.cwd, found.branch, found.agents) == ("go", "/srv", "main", ("claude",))
+        found = read(user("1", "", "mend the quay"))
+        known = ("mend the quay", "/srv", "main", ("claude",))
+        assert (found.title, found.cwd, found.branch, found.agents) == known
 
     def test_a_session_of_an_agent_nobody_knows_is_read_from_its_entries(
         self, memory: Memory, read: Read

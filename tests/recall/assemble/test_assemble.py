@@ -316,7 +316,7 @@ def test_a_separator_says_what_is_known() -> None:
         "[from session 3f2a90c1, project harbor, 2026-02-0"
     )
     assert line(title="Lamps", slug="calm-sea").endswith(": Lamps]")
-    assert line(slug="calm-sea").endswith(": calm-sea]")
+    assert line(0, slug="calm-sea", title="hi") == "[from session 3f2a90c1]"
 
 
 def test_now_is_now_unless_another_moment_is_given(talks: Told) -> None:

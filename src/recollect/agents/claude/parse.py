@@ -20,9 +20,6 @@ from recollect.agents.fields import (
     META,
     NAME_CHARS_MAX,
     SIDECHAIN,
-    TITLE_AGENT,
-    TITLE_CUSTOM,
-    TITLE_LAST_PROMPT,
     OpenCalls,
     dict_of,
     not_an_object,
@@ -33,6 +30,7 @@ from recollect.agents.fields import (
 from recollect.agents.injected import is_own_spill
 from recollect.light.sources import WRITTEN_BY
 from recollect.values.records import Entry, Kind, Parsed, Role, SessionFacts, SourceFile, Usage
+from recollect.values.titles import TITLE_AGENT, TITLE_CUSTOM, TITLE_STRANGER
 
 
 class ClaudeParser:
@@ -122,6 +120,7 @@ class ClaudeParser:
                     name = f"assistant/{text_of(body.get('type'))}"
         if not entries:
             entries.append(Entry(Kind.EVENT, "", flags, time_ms, model=model))
+        self._session.note_answers(entries)
         usage = blocks.usage(message, record, model, time_ms) if billed else None
         return _chain(name, entries, record, usage)
 
@@ -310,7 +309,7 @@ _PROGRESS: Final = frozenset(
 _TITLES: Final[dict[str, tuple[str, int]]] = {
     "custom-title": ("customTitle", TITLE_CUSTOM),
     "ai-title": ("aiTitle", TITLE_AGENT),
-    "last-prompt": ("lastPrompt", TITLE_LAST_PROMPT),
+    "last-prompt": ("lastPrompt", TITLE_STRANGER),
 }
 
 _HANDLERS: Final[dict[str, Callable[[ClaudeParser, dict[str, Any]], Parsed]]] = {

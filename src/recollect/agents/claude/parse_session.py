@@ -7,24 +7,13 @@ records that bear the old id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from recollect.agents.fields import (
-    COPY,
-    TITLE_AGENT,
-    TITLE_PROMPT,
-    TITLE_STRANGER,
-    TITLE_SUMMARY,
-    dict_of,
-    facts_restored,
-    facts_state,
-    text_of,
-    time_of,
-    title_of,
-)
+from recollect.agents.fields import COPY, dict_of, facts_restored, facts_state, note_answers, text_of, time_of
 from recollect.light.project import remote_name
-from recollect.values.records import Relation, Role, SessionFacts, SourceFile
+from recollect.values.records import Entry, Relation, Role, SessionFacts, SourceFile
+from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, TITLE_STRANGER, TITLE_SUMMARY, title_line
 
 
 class Session:
@@ -71,13 +60,15 @@ class Session:
         return time_ms
 
     def note_prompt(self, text: str) -> None:
-        """The first prompt is the title until a better one comes."""
-        if self.facts.title_rank < TITLE_PROMPT:
-            self.facts.titled(title_of(text), TITLE_PROMPT)
+        """The first prompt that says something is the title until a better one comes."""
+        self.facts.title_from(text, TITLE_PROMPT)
+
+    def note_answers(self, entries: Iterable[Entry]) -> None:
+        note_answers(self.facts, entries)
 
     def take_title(self, text: str, rank: int) -> int:
         """Take a title; the flags of its entry say whether it was known before."""
-        title = title_of(text)
+        title = title_line(text)
         flags = COPY if title == self.facts.title else 0
         self.facts.titled(title, rank)
         return flags
@@ -96,7 +87,7 @@ class Session:
         nested = text_of(record.get("parentAgentId"))
         if nested and self.facts.relation is Relation.SUBAGENT:
             self.facts.parent = nested if nested.startswith("agent-") else f"agent-{nested}"
-        self.facts.titled(title_of(text_of(record.get("description"))), TITLE_AGENT)
+        self.facts.titled(title_line(text_of(record.get("description"))), TITLE_AGENT)
 
     def _meet(self, session: str) -> None:
         """Another sessionId than on the record before."""

@@ -45,7 +45,7 @@ def conversation(
     left_out = not_taken(records, taken)
     return Conversation(
         tuple(_messages(taken, facts.id, left_out)),
-        title=facts.title,
+        title=facts.headline,
         cwd=facts.cwd,
         project=facts.project,
         branch=facts.branch,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from recollect.agents.fields import text_of
-from recollect.agents.tools import Tasks, Tools, whole_list
+from recollect.agents.tools import Tasks, Tools, edited_arguments, whole_list
 
 
 def _write(tasks: Tasks, given: dict[str, Any], all_calls: bool) -> Tasks:
@@ -35,4 +35,5 @@ TOOLS = Tools(
     plan={"todowrite": _write, "taskcreate": _create, "taskupdate": _update},
     paths=("file_path", "notebook_path"),
     commands=("command",),
+    edited=(edited_arguments,),
 )

@@ -20,8 +20,6 @@ from recollect.agents.fields import (
     ERROR,
     META,
     SIDECHAIN,
-    TITLE_CUSTOM,
-    TITLE_PROMPT,
     OpenCalls,
     count_of,
     dict_of,
@@ -29,14 +27,15 @@ from recollect.agents.fields import (
     facts_state,
     list_of,
     not_an_object,
+    note_answers,
     text_of,
     time_of,
-    title_of,
     unknown,
 )
 from recollect.light.project import remote_name
 from recollect.light.sources import WRITTEN_BY
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
+from recollect.values.titles import TITLE_CUSTOM, TITLE_PROMPT, title_line
 
 _CWD = re.compile(r"<cwd>(.*?)</cwd>|^Current working directory: (.*)$", re.MULTILINE)
 _REQUEST: Final = "## My request for Codex:"  # IDE extensions put their context above it
@@ -258,7 +257,9 @@ class CodexParser:
         return Parsed(name, tuple(entries) or (Entry(Kind.EVENT, "", 0, time_ms),))
 
     def _answer(self, payload: dict[str, Any], time_ms: int) -> Entry:
-        return self._reader.speech(Kind.ANSWER, text_of(payload.get("message")), EVENT, time_ms)
+        said = self._reader.speech(Kind.ANSWER, text_of(payload.get("message")), EVENT, time_ms)
+        self._title([said])
+        return said
 
     def _thought(self, payload: dict[str, Any], time_ms: int) -> Entry:
         return self._reader.speech(Kind.THOUGHT, text_of(payload.get("text")), EVENT, time_ms)
@@ -284,7 +285,7 @@ class CodexParser:
 
     def _name(self, payload: dict[str, Any], time_ms: int) -> Entry:
         name = text_of(payload.get("thread_name")) or text_of(payload.get("name"))
-        self._facts.titled(title_of(name), TITLE_CUSTOM)
+        self._facts.titled(title_line(name), TITLE_CUSTOM)
         return Entry(Kind.EVENT, name, 0, time_ms)
 
     def _goal(self, payload: dict[str, Any], time_ms: int) -> Entry:
@@ -306,12 +307,14 @@ class CodexParser:
             self._facts.model = self._reader.model = model
 
     def _title(self, entries: list[Entry]) -> None:
-        """Take the title from the first prompt, and the directory from the context before it."""
+        """Take the title from what was said, and the directory from the context before it."""
         facts = self._facts
+        if not self._repeats:
+            note_answers(facts, entries)
         for entry in entries:
-            if entry.kind is Kind.PROMPT and facts.title_rank < TITLE_PROMPT and not self._repeats:
+            if entry.kind is Kind.PROMPT and not self._repeats:
                 asked = entry.text.rpartition(_REQUEST)[2]
-                facts.titled(title_of(asked) or title_of(entry.text), TITLE_PROMPT)
+                facts.title_from(asked if asked.strip() else entry.text, TITLE_PROMPT)
             elif entry.kind is Kind.CONTEXT and not facts.cwd:
                 found = _CWD.search(entry.text[:4096])
                 if found:

@@ -58,7 +58,7 @@ def conversation(
     items += _outputs(items, rest)
     return Conversation(
         tuple(_messages(items, facts.id, left_out)),
-        title=facts.title,
+        title=facts.headline,
         cwd=facts.cwd,
         project=facts.project,
         branch=facts.branch,

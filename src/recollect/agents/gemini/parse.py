@@ -14,22 +14,21 @@ from typing import Any
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import (
-    TITLE_AGENT,
-    TITLE_PROMPT,
     dict_of,
     facts_restored,
     facts_state,
     list_of,
     not_an_object,
+    note_answers,
     text_of,
     time_of,
-    title_of,
     unknown,
 )
 from recollect.agents.gemini.cut import END, HEAD, cut
 from recollect.agents.gemini.message import Calls, entries_of, short_hash, usage_of
 from recollect.agents.gemini.paths import project_name
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
+from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, title_line
 
 _TYPES = ("user", "gemini", "info", "warning", "error")
 _IDS_MAX = 500  # of messages, remembered by a short hash
@@ -117,9 +116,10 @@ class GeminiParser:
         if model := text_of(message.get("model")):
             self.facts.model = model
         found = entries_of(message, self._calls)
-        prompt = next((entry.text for entry in found if entry.kind is Kind.PROMPT), "")
-        if prompt and self.facts.title_rank < TITLE_PROMPT:
-            self.facts.titled(title_of(prompt), TITLE_PROMPT)
+        for entry in found:
+            if entry.kind is Kind.PROMPT:
+                self.facts.title_from(entry.text, TITLE_PROMPT)
+        note_answers(self.facts, found)
         return found
 
     def _note(self, facts: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ class GeminiParser:
         self.facts.root = self.facts.root or self.facts.id
         self.facts.saw(time_of(facts.get("startTime")))
         self.facts.saw(time_of(facts.get("lastUpdated")))
-        self.facts.titled(title_of(text_of(facts.get("summary"))), TITLE_AGENT)
+        self.facts.titled(title_line(text_of(facts.get("summary"))), TITLE_AGENT)
 
     def _is_known(self, id_: str) -> bool:
         """Whether a message was stated before; from now on it was."""

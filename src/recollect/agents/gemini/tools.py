@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recollect.agents.tools import Tasks, Tools, whole_list
+from recollect.agents.tools import Tasks, Tools, edited_arguments, whole_list
 
 
 def _plan(tasks: Tasks, given: dict[str, Any], all_calls: bool) -> Tasks:
@@ -18,4 +18,5 @@ TOOLS = Tools(
     plan={"write_todos": _plan},
     paths=("file_path", "absolute_path", "dir_path"),
     commands=("command",),
+    edited=(edited_arguments,),
 )

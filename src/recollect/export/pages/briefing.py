@@ -96,7 +96,7 @@ def brief(
 def origin(session: Session) -> Origin:
     """A stored session as what a briefing is made of."""
     facts = session.facts
-    return Origin(facts.id, facts.agent, facts.project, facts.title or facts.slug, facts.started_ms)
+    return Origin(facts.id, facts.agent, facts.project, facts.headline, facts.started_ms)
 
 
 # -- masking --------------------------------------------------------------------------------------

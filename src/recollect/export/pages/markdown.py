@@ -138,7 +138,7 @@ def _head(session: Session) -> str:
         ("Ended", moment(facts.ended_ms)),
         ("Relation", f"{facts.relation.name.lower()} of {facts.parent}" if facts.parent else ""),
     )
-    lines = [f"# {plain(facts.title or facts.slug or facts.id)}", ""]
+    lines = [f"# {plain(facts.headline or facts.id)}", ""]
     lines += [f"- {name}: {plain(value)}" for name, value in told if value]
     return "\n".join(lines) + "\n"
 

@@ -80,7 +80,7 @@ def separator(session: Session, time_ms: int) -> str:
     facts = session.facts
     named = ("project " + name_of(facts.project) if facts.project else "", moment(time_ms, "%Y-%m-%d"))
     place = ", ".join(filter(None, (f"[from session {name_of(facts.id)[:ID_CHARS]}", *named)))
-    title = name_of(facts.title or facts.slug)
+    title = name_of(facts.headline)
     return f"{place}: {title}]" if title else f"{place}]"
 
 

@@ -1,0 +1,141 @@
+"""What answers tell of an error: the sentences that say what was wrong, or what ended it.
+
+A sentence tells it if it speaks of a cause or a cure and shares rare words with the error, or names a file
+that was changed because of it. What only says what comes next ("Let me check ...") tells nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from recollect.search.stop_words import STOP_WORDS
+from recollect.values.stored import StoredEntry
+
+QUOTE_CHARS = 320
+READ_CHARS = 20_000  # of an answer
+ERROR_CHARS = 500  # of an error's text, in which its words are looked for
+SHARED_MIN = 0.2  # of the weight of an error's words, for a sentence with a plain word for cause or cure
+NAMED_SHARED_MIN = 0.05  # where it also names a file that was changed
+HINT_SHARED_MIN = 0.28  # where the word for it means many other things too
+CLOSING_WEIGHT = 0.6  # of standing in the last answer of a turn
+
+Stems = Callable[[str], list[str]]
+Rarity = Callable[[str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer, the sentences of it that say most, and whether they say what was wrong."""
+
+    answer: StoredEntry
+    quote: str
+    is_telling: bool
+    score: float
+
+
+class Listener:
+    """Knows what an error is about, and hears in answers what is said of it.
+
+    `asked`: a person came with it, so that what closes the turn is about it in any words.
+    """
+
+    def __init__(
+        self, error: str, files: Iterable[str], stems: Stems, rarity: Rarity, *, asked: bool = False
+    ) -> None:
+        self._stems, self._asked = stems, asked
+        every = set(stems(error[:ERROR_CHARS]))
+        weights = {stem: rarity(stem) for stem in every}
+        telling = every - set(stems(" ".join((*STOP_WORDS, *_COMMON))))
+        self._weights = {stem: weights[stem] for stem in telling or every}
+        self._sum = sum(self._weights.values()) or 1.0
+        self._files = {name for path in files if len(name := path.rpartition("/")[2]) > 2}
+
+    def best(self, answers: Sequence[StoredEntry], closing: Iterable[int]) -> Told | None:
+        """The answer that says most, the last one of those that say as much."""
+        last = set(closing)
+        heard = [self._hear(each, is_closing=each.row in last) for each in answers]
+        return max(heard, key=lambda told: (told.is_telling, told.score, told.answer.row), default=None)
+
+    def _hear(self, answer: StoredEntry, *, is_closing: bool) -> Told:
+        sentences = list(_sentences(answer.entry.text[:READ_CHARS]))
+        if not sentences:
+            return Told(answer, "", False, 0.0)
+        scores = [self._score(each, self._asked and is_closing) for each, _ in sentences]
+        at = max(range(len(scores)), key=lambda n: (*scores[n], -n))
+        is_telling, score = scores[at]
+        quote = _quote(sentences, at if is_telling else 0)
+        return Told(answer, quote, is_telling, score + CLOSING_WEIGHT * is_closing)
+
+    def _score(self, sentence: str, is_reply: bool) -> tuple[bool, float]:
+        if is_narration(sentence):
+            return False, 0.0
+        common = self._weights.keys() & set(self._stems(sentence))
+        shared = sum(self._weights[stem] for stem in common) / self._sum
+        named = any(name in sentence for name in self._files)
+        # One word in common is chance, unless the error hardly has more.
+        is_about = len(common) + named >= min(len(self._weights), 2)
+        if _PLAIN.search(sentence):
+            enough = shared >= (NAMED_SHARED_MIN if named else SHARED_MIN)
+            return is_reply or (is_about and enough), 1.0 + shared
+        if _HINT.search(sentence):
+            return is_about and shared >= HINT_SHARED_MIN, 0.5 + shared
+        return False, shared
+
+
+def is_narration(text: str) -> bool:
+    """Whether a text begins with what comes next, and so tells nothing yet."""
+    return bool(_NARRATION.match(text))
+
+
+def _sentences(text: str) -> Iterator[tuple[str, int]]:
+    """What an answer says, each sentence with its line; without code, tables and bare marks."""
+    for number, line in enumerate(_FENCED.sub("\n", text).splitlines()):
+        line = _MARKS.sub("", line.strip())
+        if line and not _BARE.match(line):
+            yield from ((each.strip(), number) for each in _ENDS.split(line) if each.strip())
+
+
+def _quote(sentences: Sequence[tuple[str, int]], at: int) -> str:
+    """A sentence, and what follows it in its line or after a colon, as long as that is short."""
+    quote, line = sentences[at]
+    is_list = False
+    for more, number in sentences[at + 1 :]:
+        is_list = is_list or quote.endswith(":")
+        if len(quote) + len(more) >= QUOTE_CHARS or not (number == line or is_list) or is_narration(more):
+            break
+        quote = f"{quote} {more}"
+    return quote
+
+
+_FENCED = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.DOTALL | re.MULTILINE)
+_MARKS = re.compile(r"^(?:[-*+>]\s+|\d+[.)]\s+|#+\s+|\*\*(?=[^*]+$))+")
+_BARE = re.compile(r"^\W*$|^\|.*\|$")
+_ENDS = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")
+_NARRATION = re.compile(
+    r"(?:(?:now|ok(?:ay)?|good|great|perfect|right|first|next|then|so|also|and)\b[\s,.:!-]*)*"
+    r"(?:let me|let's|let us|i'?ll|i will|i am|i[’']m|i[’']ll|i need|i should|we need|time to|"
+    r"(?:check|look|try|runn|updat|verify|fix)ing\b)|まず|次に",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(
+    r"root cause|culprit|caused by|\bdue to\b|turn(?:s|ed) out|"
+    r"\bthe (?:\w+ ){0,2}(?:issue|problem|cause|error|bug|failure|reason|fix|solution|mistake)s?\b[^.]{0,60}?"
+    r"(?:\b(?:is|was|were|are|comes?|came)\b|:)|"
+    r"\b(?:fixed|solved|resolved|repaired|mended)\b|pre-existing|"
+    r"\b(?:was|were|is|are) (?:missing|wrong|stale|outdated|incorrect|not (?:set|installed|defined|there))|"
+    r"原因|修正し(?:た|まし)|解決|直し(?:た|まし)|问题在于|修复|解决|因为|원인|수정했|해결|때문",
+    re.IGNORECASE,
+)
+_HINT = re.compile(
+    r"\b(?:because|fix(?:es)?|requires?|expects?|cannot|can't|doesn't|does not|isn't|no longer|"
+    r"now (?:works?|pass\w*|builds?|compiles?|clean|green)|works? now)\b|なので|のため",
+    re.IGNORECASE,
+)
+# What stands in every other error, and so tells nothing of this one.
+_COMMON = (
+    "access", "can't", "cannot", "code", "command", "directory", "error", "exception", "exit", "exited",
+    "fail", "failed", "failure", "file", "found", "illegal", "invalid", "line", "operation", "output", "read",
+    "such", "test", "unexpected",
+)  # fmt: skip

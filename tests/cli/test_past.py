@@ -1,0 +1,106 @@
+"""`blame`, `how` and `fix` as a person reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.claude_talk import Talk
+
+ERROR = "harbour.TideError: the gauge at pier nine is dry"
+
+
+@pytest.fixture
+def asked(recollect: Any, tmp_path: Path) -> Any:
+    """A store in which an error was met, mended and explained."""
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Let the tides run")
+    talk.call("Bash", ERROR, failed=True, command="cd /w && make tides 2>&1")
+    talk.assistant("Let me check the gauge.")
+    talk.call(
+        "Edit", "done", file_path="/w/gauge.py", old_string="dry = 1", new_string="dry = 1\n\x1b[31mfloat = 2"
+    )
+    talk.call("Bash", "12 tides", command="make tides | tail -3")
+    talk.assistant("The gauge at pier nine was missing a float.")
+    talk.write(tmp_path / "logs")
+    recollect("ingest", tmp_path / "logs")
+    return recollect
+
+
+def test_fix_shows_what_worked_and_what_was_said_in_the_end(asked: Any) -> None:
+    said = asked("fix", ERROR).out
+    assert "then worked: make tides | tail -3" in said
+    assert "told: The gauge at pier nine was missing a float." in said
+    assert "Let me check" not in said
+    found = asked("fix", ERROR, "--json").json["found"][0]
+    assert (found["told"], found["quote"]) == (True, "The gauge at pier nine was missing a float.")
+
+
+def test_how_shows_a_command_once_with_its_variants(asked: Any) -> None:
+    said = asked("how", "make tides").out.splitlines()
+    assert said[0] == "make tides"
+    assert "1 time worked, 1 failed" in said[1]
+    (command,) = asked("how", "make tides", "--json").json["commands"]
+    assert (command["command"], command["worked"], command["told"], command["variants"]) == (
+        "make tides",
+        1,
+        0,
+        1,
+    )
+
+
+def test_blame_with_words_shows_a_small_diff_and_the_prompt(asked: Any) -> None:
+    said = asked("blame", "gauge.py", "float", "=", "2").out.splitlines()
+    assert said[1:] == ["    Let the tides run", "     dry = 1", "    +\\x1b[31mfloat = 2"]
+    whole = asked("blame", "gauge.py", "float = 2", "--json").json
+    assert whole["words"] == "float = 2"
+    assert whole["sessions"][0]["edits"][0]["old"] == "dry = 1"
+
+
+def test_words_that_nobody_brought_are_told(asked: Any) -> None:
+    assert "no change in the store brought these words" in asked("blame", "gauge.py", "anchor").err
+    assert "names this file" in asked("blame", "anchor.py").err
+
+
+def test_whatever_is_pasted_is_searched_for_and_a_note_tells_how_it_was_read(asked: Any) -> None:
+    answer = asked("search", 'gauge (pier "nine projct:x', "--mode", "text")
+    assert answer.code == 0
+    assert answer.out
+    assert "did you mean project:x?" in answer.err
+    noted = asked("search", 'gauge (pier "nine projct:x', "--mode", "text", "--json").json["notes"]
+    assert len(noted) == 3
+
+
+def test_nothing_found_says_why(asked: Any) -> None:
+    assert "no word of it occurs" in asked("search", "zyzzyva", "--mode", "text").err
+    assert asked("search", "zyzzyva", "--mode", "text", "--json").json["notes"] == ["no word of it occurs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["serach", "x"], "search"),
+        (["usage", "--by", "modle"], "model"),
+        (["search", "x", "--limt", "3"], "--limit"),
+        (["show", "00000101"], "00000001-0000-4000-8000-000000000000"),
+        (["catalog", "--project", "harbr"], "harbor"),
+    ],
+)
+def test_of_a_slip_it_is_asked_what_was_meant(asked: Any, words: list[str], meant: str) -> None:
+    answer = asked(*words)
+    assert answer.code in (2, 3)
+    assert f"did you mean {meant}?" in answer.err
+
+
+@pytest.mark.parametrize("command", ["sessions", "threads"])
+def test_a_list_of_a_project_that_is_none_asks_which_was_meant(asked: Any, command: str) -> None:
+    said = asked(command, "--project", "harbr").err
+    assert "no project's name has 'harbr' in it; did you mean harbor?" in said
+    assert "did you mean" not in asked(command, "--project", "arbo").err
+    assert "no project's name has 'zyzzyva' in it\n" in asked(command, "--project", "zyzzyva").err
+
+
+def test_what_is_near_to_nothing_asks_nothing(asked: Any) -> None:
+    for words in (["zzz"], ["show", "99999999"], ["search", "x", "--zyzzyva"]):
+        assert "did you mean" not in asked(*words).err
