@@ -24,7 +24,7 @@ from recollect.search.candidates import Gathering, Meaning, Passing, Side
 from recollect.search.patterns import Patterns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
-from recollect.search.snippet import Highlighter, Marks
+from recollect.search.snippet import Marks, highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
 from recollect.search.time_words import window
@@ -273,13 +273,13 @@ class Search:
         page = groups[request.offset : request.offset + request.limit]
         rows = listed.found.rows
         stored = self._view.entries_at([int(rows[group[0]]) for group in page])
-        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word), marks)
+        showing = highlighter(words, self._text.analyze, marks)
         return [
             Hit(
                 each,
                 self._sessions[each.session_row],
                 float(listed.scores[first]),
-                highlighter.snippet(each.entry),
+                showing.snippet(each.entry),
                 {name: float(values[first]) for name, values in listed.parts.items()},
                 tuple(self._view.entry_ids([int(rows[n]) for n in others[:SIMILAR_NAMED]])),
                 len(others),

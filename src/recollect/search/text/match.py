@@ -19,7 +19,7 @@ import tantivy
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
 from recollect.search.stop_words import STOP_WORDS
-from recollect.search.text.fields import encodable, path_term
+from recollect.search.text.fields import encodable, is_grammar, path_term
 from recollect.search.text.index import TextIndex
 from recollect.search.weights import BM25_MAX, PARTS_WEIGHT, PHRASE_WEIGHT, SENTENCE_TERMS, WHOLE_WEIGHT
 from recollect.values.errors import UsageError
@@ -184,14 +184,10 @@ class Matcher:
     def _telling(self, field: str, text: str) -> list[str]:
         """The terms that say something, the rarest of them if there are too many."""
         every = sorted(set(self._index.analyze(field, text)))
-        terms = [term for term in every if not self._is_grammar(term)] or every
+        terms = [term for term in every if term not in self._stop_terms and not is_grammar(term)] or every
         if len(terms) <= TERMS_MAX:
             return terms
         return sorted(terms, key=lambda term: (self._index.frequency(field, term), term))[:TERMS_MAX]
-
-    def _is_grammar(self, term: str) -> bool:
-        """Whether a term says nothing: a stop word; of Japanese what has no character of a word's own."""
-        return term in self._stop_terms or _HIRAGANA.fullmatch(term) is not None
 
     @lazy
     def _stop_terms(self) -> frozenset[str]:
@@ -280,7 +276,6 @@ class Matcher:
         return self._like("type", encodable(value), "", "(/.*)?")
 
 
-_HIRAGANA = re.compile("[\u3041-\u309f\u30fc]+")  # endings, particles, "was", "why"
 _MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 _SCALED = ("body", "cjk")  # a word that is in no identifier would be taken for the rarest of all
 _FIELDS = {"body": 1.0, "parts": PARTS_WEIGHT, "whole": WHOLE_WEIGHT, "cjk": 1.0}
