@@ -86,6 +86,7 @@ class Gathering:
         self._found: list[Found] = []
         self._exchanges: list[Found] = []
         self._exact: Array = np.zeros(0, np.int64)
+        self._complete: Array = np.zeros(0, np.int64)
         self.explain: dict[str, Any] = {}
 
     def run(self) -> None:
@@ -102,7 +103,7 @@ class Gathering:
             self._words()
         elif self._meaning is not None:
             near = self._nearest(self._meaning, CANDIDATES)
-        wanted = [self._exact]
+        wanted = [self._exact, self._complete]
         if self._meaning is not None:
             best = self._found[0].rows if self._found else near[:0]
             wanted += [near, fuse.neighbours(best), fuse.neighbours(near)]
@@ -129,6 +130,7 @@ class Gathering:
             dense,
             found.chars,
             np.isin(found.rows, self._exact),
+            np.isin(found.rows, self._complete),
             found.turns,
             self._exchanged(found.rows),
         )
@@ -151,6 +153,9 @@ class Gathering:
         quoting = self._matcher.exact(self._node)
         if quoting is not None:
             self._exact = self._text.search(quoting, CANDIDATES).rows
+        complete = self._matcher.complete(self._node)
+        if complete is not None:
+            self._complete = self._text.search(complete, CANDIDATES).rows
 
     def _add(self, rows: Array) -> None:
         """Entries that one side, or neither, has found: what stands beside a hit may be what was meant."""

@@ -51,9 +51,9 @@ class Candidates:
     """Entries to choose from, as columns. Rows are distinct, in any order.
 
     `text` is 0 where no word matches, `dense` NaN where there is no vector. May be left out: `chars`, the
-    length of the texts; `exact`, 1 for an entry that holds the whole question as it is written; `turns`,
-    alike for entries of one turn; `exchange`, above 0 for an entry that closes one: how well, up to about 1,
-    what was asked and what it came to fit together.
+    length of the texts; `exact` and `complete`, 1 for an entry that holds the question as it is written, or
+    all its words; `turns`, alike for entries of one turn; `exchange`, above 0 for an entry that closes one:
+    how well, up to about 1, what was asked and what it came to fit together.
     """
 
     rows: Numbers
@@ -64,6 +64,7 @@ class Candidates:
     dense: Numbers
     chars: Numbers = field(default_factory=lambda: np.zeros(0))
     exact: Numbers = field(default_factory=lambda: np.zeros(0))
+    complete: Numbers = field(default_factory=lambda: np.zeros(0))
     turns: Numbers = field(default_factory=lambda: np.zeros(0))
     exchange: Numbers = field(default_factory=lambda: np.zeros(0))
 
@@ -91,8 +92,8 @@ class Options:
 class Ranking:
     """`order` lists positions of candidates, best first; `scores` and `parts` are in the candidates' order.
 
-    A score is (text + dense + neighbours + session + exact) * kind * course * time * recency * project;
-    `parts` has them under these names, less those that were not asked for.
+    A score is (text + dense + neighbours + session + complete + exact) * kind * course * time * recency *
+    project; `parts` has them under these names, less those that were not asked for.
     """
 
     order: Ints
@@ -132,9 +133,15 @@ def neighbours(best: Numbers) -> Ints:
 def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
     """The same candidates by row, with lengths, and as floats where it is reckoned."""
     nothing = np.zeros(len(by_row))
-    chars, exact, turns, exchange = (
+    chars, exact, complete, turns, exchange = (
         given if len(given) else nothing
-        for given in (candidates.chars, candidates.exact, candidates.turns, candidates.exchange)
+        for given in (
+            candidates.chars,
+            candidates.exact,
+            candidates.complete,
+            candidates.turns,
+            candidates.exchange,
+        )
     )
     return Candidates(
         np.asarray(candidates.rows, np.int64)[by_row],
@@ -145,6 +152,7 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
         np.asarray(candidates.dense, np.float64)[by_row],
         np.asarray(chars, np.float64)[by_row],
         np.asarray(exact, np.float64)[by_row],
+        np.asarray(complete, np.float64)[by_row],
         np.asarray(turns, np.int64)[by_row],
         np.asarray(exchange, np.float64)[by_row],
     )
@@ -181,6 +189,8 @@ def _sums(table: Candidates, options: Options, dense_share: float) -> dict[str, 
     parts = {"text": (1 - dense_share) * text, "dense": dense_share * dense, "neighbours": leaning * beside}
     own = parts["text"] + parts["dense"] + parts["neighbours"]
     parts["session"] = weights.session * _session_best(table.sessions, own)
+    if table.complete.any():
+        parts["complete"] = weights.complete * table.complete
     return {**parts, "exact": weights.exact * table.exact} if table.exact.any() else parts
 
 

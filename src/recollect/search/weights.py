@@ -28,6 +28,7 @@ class Weights:
     session: float = 0.3  # of the mean of the session's best three: where there is more, it is about that
     exchange: float = 1.5  # a word in an exchange, which is long, beside one in an entry, which mostly is not
     course: float = 0.75  # what a closing answer came of, beside it
+    complete: float = 0.25  # holds every word of the question that says something
     exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
     time: float = 0.5  # told within the time the question names
     project: float = 1.0  # option: of the project one works in; 1 to 5 do the same
@@ -71,6 +72,8 @@ LATE_MS_MIN = 7 * EARLY_MS  # after it: things are told later, the longer ago th
 # What a match is worth beside one of a word in the text.
 PARTS_WEIGHT = 0.6  # parts of identifiers: found, but no match for the words themselves
 WHOLE_WEIGHT = 0.05  # an identifier as written; more would let project names outvote what is asked of them
+FILE_WEIGHT = 1.0  # the file that a call is about
+ABOUT_FILE = 2  # telling words of a question, its file among them, that asks what was done to a file
 PHRASE_WEIGHT = 0.5  # two or three words next to each other, in order; for more there is `exact`
 SENTENCE_TERMS = 4  # from so many words on, a question that stands somewhere word for word is a quotation
 
