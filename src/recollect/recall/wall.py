@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from recollect.insight.turns import Turns
@@ -84,10 +85,12 @@ class Wall:
         return text, shown
 
     def _filled(self, room: int, scale: int) -> _Shown:
+        """As many blocks as there is room for; wider than they need to be, only whole ones."""
         shown: _Shown = []
         for n, block in enumerate(self._blocks):
             chars = scale * (BEST_CHARS[n] if n < len(BEST_CHARS) else HIT_CHARS)
-            for parts in self._forms(block, chars, scale):
+            forms = self._forms(block, chars, scale)
+            for parts in forms if scale == 1 else islice(forms, 1):
                 price = _price(block, parts, shown)
                 if parts and price <= room:
                     shown.append((block, parts))

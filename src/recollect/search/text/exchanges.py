@@ -47,8 +47,7 @@ class ExchangeIndex(TextIndex):
 
 def _turns(view: View, first: int, last: int) -> Iterator[_Turn]:
     """The turns with an answer that some rows are of, as far as the last of these rows."""
-    sessions = np.unique(view.columns_at(range(first, last), "session")["session"])
-    for session in sessions.tolist():
+    for session in view.sessions_in(first, last):
         columns = view.session_columns(session, "row", "kind", "flags")
         known = is_shown(columns) & (columns["row"] < last)
         columns = {name: values[known] for name, values in columns.items()}
