@@ -115,7 +115,7 @@ class View(Protocol):
         ...
 
     def sessions_in(self, start: int, stop: int) -> list[int]:
-        """The sessions, by row, in which the entries of the rows from `start` up to `stop` were first seen."""
+        """The sessions, by row, in which the entries of rows from `start` up to `stop` were first seen."""
         ...
 
     def session_columns(self, session: int, *names: str) -> dict[str, Array]:
