@@ -9,7 +9,8 @@ None. `has` says whether it is there without importing it.
     settings    `init` puts hook and MCP server into its settings
     reader      its sessions are read back as its log has them; without one, from what was parsed
     writer      a conversation is written as a session that it opens as its own
-    tools       what its tools do: blame, how, fix and recalled files know its calls
+    tools       what its tools do: blame, how, fix, digests and recalled files know its calls
+    signs       what its client writes where a person stepped in: digests know how a session ended
 
 The class that says so (`agent.py`) is imported for a help text. What it needs to answer the rest, it
 imports inside its methods.
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from recollect.agents.head import Head
     from recollect.agents.sessions import SessionFile, StoredFile
+    from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
     from recollect.values.conversation import Conversation, Message
@@ -173,6 +175,9 @@ class Agent(ABC):
         return None
 
     def tools(self) -> Tools | None:
+        return None
+
+    def signs(self) -> Signs | None:
         return None
 
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from recollect.agents.contract import Agent
 
 if TYPE_CHECKING:
+    from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
 
 GROUP = "recollect.agents"
@@ -68,6 +69,14 @@ def all_tools() -> Tools:
     from recollect.agents.tools import union_of
 
     return union_of(tools for agent in agents() if (tools := agent.tools()) is not None)
+
+
+@functools.cache
+def all_signs() -> Signs:
+    """What the clients of all agents write where a person stepped in."""
+    from recollect.agents.signs import signs_of
+
+    return signs_of(signs for agent in agents() if (signs := agent.signs()) is not None)
 
 
 @functools.cache

@@ -22,7 +22,9 @@ _COMMANDS = ("command", "cmd")
 class Tools:
     """Tools by name, in lower case, and arguments by name.
 
-    `change` a file; `look_in` a folder, so that a path of theirs may be one; `run` a command in a shell.
+    `change` a file; `read` one; `look_in` a folder, so that a path of theirs may be one; `run` a command in a
+    shell, `follow` what one that still runs says; `fetch` from the web; `delegate` to a subagent; `ask` the
+    person to choose, `propose` a plan to be approved, and `prepare` for one.
     `plan`: for each tool that keeps the session's task list, what a call makes of the list, given its
     arguments and whether all calls before it are known. `paths` and `commands` name the arguments that
     hold one; `patched` finds the paths in a call's text that stand in no argument; `edited` finds what a
@@ -37,6 +39,13 @@ class Tools:
     commands: tuple[str, ...] = ()
     patched: tuple[Callable[[str], list[str]], ...] = ()
     edited: tuple[Callable[[str], list[Change]], ...] = ()
+    read: frozenset[str] = frozenset()
+    follow: frozenset[str] = frozenset()
+    fetch: frozenset[str] = frozenset()
+    delegate: frozenset[str] = frozenset()
+    ask: frozenset[str] = frozenset()
+    propose: frozenset[str] = frozenset()
+    prepare: frozenset[str] = frozenset()
 
 
 def union_of(several: Iterable[Tools]) -> Tools:
@@ -51,6 +60,10 @@ def union_of(several: Iterable[Tools]) -> Tools:
         _once([*(name for each in known for name in each.commands), *_COMMANDS]),
         tuple(patched for each in known for patched in each.patched),
         tuple(dict.fromkeys(edited for each in known for edited in each.edited)),
+        *(
+            frozenset().union(*(getattr(each, name) for each in known))
+            for name in ("read", "follow", "fetch", "delegate", "ask", "propose", "prepare")
+        ),
     )
 
 

@@ -68,10 +68,11 @@ def command_of(entry: Entry) -> str:
 
 def only_reads(command: str) -> bool:
     """Whether a command changes nothing: every part of it only shows something."""
-    return all(_reads(words) for words in heads(command))
+    return all(is_reading(words) for words in heads(command))
 
 
-def _reads(words: tuple[str, ...]) -> bool:
+def is_reading(words: tuple[str, ...]) -> bool:
+    """Whether a program and its first argument only show something."""
     return (words[0] in READERS or words in _READING) and words not in _WRITING
 
 

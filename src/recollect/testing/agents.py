@@ -16,7 +16,7 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
@@ -45,7 +45,7 @@ from recollect.values.stored import Session, Source, StoredEntry, StoredLine
 
 STATE_BYTES_MAX = 16_000  # bytes of parser state a cursor may have to carry
 
-CAPABILITIES = ("hooks", "reader", "writer", "tools")
+CAPABILITIES = ("hooks", "reader", "writer", "tools", "signs")
 
 # Any JSON value at all, now and then one that looks like something.
 JSON = st.recursive(
@@ -271,8 +271,16 @@ class AgentContract:
         tools = self.agent.tools()
         if tools is None:
             pytest.skip("nothing is known of its tools")
-        for name in (*tools.change, *tools.look_in, *tools.run, *tools.plan):
+        named = (tools.change, tools.look_in, tools.run, tools.plan, tools.read, tools.follow, tools.fetch)
+        for name in (name for each in (*named, tools.delegate, tools.ask, tools.propose) for name in each):
             assert name == name.lower()
+
+    def test_signs_say_something(self) -> None:
+        """An empty sign would be found everywhere."""
+        signs = self.agent.signs()
+        if signs is None:
+            pytest.skip("nothing is known of what its client writes")
+        assert all(sign for field in fields(signs) for sign in getattr(signs, field.name))
 
     def test_a_machine_without_it_has_its_usual_retention(self, tmp_path: Path) -> None:
         days = self.agent.deletes_after_days(tmp_path, {})

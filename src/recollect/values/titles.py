@@ -46,7 +46,7 @@ _HARNESS: Final = re.compile(
 )
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
 _WORDS: Final = re.compile(r"[^\W_]+")
-_EMPTY_WORDS: Final = frozenset(
+EMPTY_WORDS: Final = frozenset(
     """
     a about after again ahead all also am an and any anything are as at back be been before begin
     but by can carry chat check checks code codebase coding commit context continue conversation
@@ -96,7 +96,7 @@ def telling(text: str) -> int:
     said = wide = 0
     for word in _WORDS.findall(line.casefold()):
         if word.isascii():
-            said += word not in _EMPTY_WORDS and not word.isdigit() and len(word) > 1
+            said += word not in EMPTY_WORDS and not word.isdigit() and len(word) > 1
         else:
             letters = sum(map(_is_wide, word))
             wide += letters

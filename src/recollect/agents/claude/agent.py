@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.agents.claude.parse import ClaudeParser
     from recollect.agents.contract import Reader, Writer
     from recollect.agents.head import Head
+    from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
     from recollect.values.records import SourceFile
@@ -95,6 +96,11 @@ class Claude(Agent):
         from recollect.agents.claude.tools import TOOLS
 
         return TOOLS
+
+    def signs(self) -> Signs:
+        from recollect.agents.claude.signs import SIGNS
+
+        return SIGNS
 
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int:
         from recollect.agents.claude.settings import cleanup_days

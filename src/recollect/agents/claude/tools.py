@@ -36,4 +36,11 @@ TOOLS = Tools(
     paths=("file_path", "notebook_path"),
     commands=("command",),
     edited=(edited_arguments,),
+    read=frozenset({"read", "notebookread"}),
+    follow=frozenset({"bashoutput", "taskoutput", "killshell", "monitor"}),
+    fetch=frozenset({"webfetch", "websearch"}),
+    delegate=frozenset({"task", "agent"}),
+    ask=frozenset({"askuserquestion"}),
+    propose=frozenset({"exitplanmode"}),
+    prepare=frozenset({"enterplanmode"}),
 )

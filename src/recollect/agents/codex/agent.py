@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recollect.agents.codex.parse import CodexParser
     from recollect.agents.contract import Reader, Writer
     from recollect.agents.head import Head
+    from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
     from recollect.values.records import SourceFile
@@ -93,6 +94,11 @@ class Codex(Agent):
         from recollect.agents.codex.tools import TOOLS
 
         return TOOLS
+
+    def signs(self) -> Signs:
+        from recollect.agents.codex.signs import SIGNS
+
+        return SIGNS
 
 
 AGENT = Codex()

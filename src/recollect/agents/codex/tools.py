@@ -59,4 +59,9 @@ TOOLS = Tools(
     commands=("command", "cmd"),
     patched=(patched_paths,),
     edited=(patched_texts,),
+    read=frozenset({"view_image", "read_file"}),
+    follow=frozenset({"write_stdin"}),
+    fetch=frozenset({"web_search"}),
+    delegate=frozenset({"spawn_agent"}),
+    ask=frozenset({"request_user_input"}),
 )

@@ -19,4 +19,6 @@ TOOLS = Tools(
     paths=("file_path", "absolute_path", "dir_path"),
     commands=("command",),
     edited=(edited_arguments,),
+    read=frozenset({"read_file"}),
+    fetch=frozenset({"google_web_search", "web_fetch"}),
 )

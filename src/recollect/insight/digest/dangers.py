@@ -1,0 +1,255 @@
+"""Dangerous operations among a session's commands, each with what came of it.
+
+What counts is a command that was run or refused, never a word in a text: a commit message may speak of force
+pushes, and a script that is only written deletes nothing yet. What happens in throw-away folders is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from recollect.insight.digest.steps import Step, once
+from recollect.insight.shell import Simple
+from recollect.values.digests import Danger
+
+DELETE = "recursive delete"
+FORCE_PUSH = "force push"
+REWRITE = "history rewrite"
+REMOTE_DELETE = "remote branch deletion"
+DROP = "drop or truncate"
+SECRET = "secret printed"
+PIPED = "download piped into a shell"
+PERMISSIONS = "permissions opened"
+PRODUCTION = "production target"
+
+_COMMAND_CHARS = 200
+
+
+def dangers(steps: Iterable[Step]) -> list[Danger]:
+    """The dangerous operations, in order; one of a kind for each command."""
+    found = []
+    for step in steps:
+        for kind, part in kinds_of(step).items():
+            line = " ".join(" ".join(part.words)[: _COMMAND_CHARS * 2].split())[:_COMMAND_CHARS]
+            found.append(Danger(kind, line, _came_of(step), step.call.id))
+    return found
+
+
+@once
+def kinds_of(step: Step) -> dict[str, Simple]:
+    """Which kinds a step's command is of, each with the part that makes it so."""
+    found: dict[str, Simple] = {}
+    downloads = False
+    for part in step.parts:
+        for kind in _kinds(part):
+            found.setdefault(kind, part)
+        if downloads and part.program in _SHELLS:
+            found.setdefault(PIPED, part)
+        downloads = part.piped and (part.program in ("curl", "wget") or downloads)
+    return found
+
+
+def _kinds(part: Simple) -> Iterator[str]:
+    judge = _JUDGES.get(part.program)
+    if judge is not None:
+        yield from judge(part)
+    if part.host and not _reads_only(part) and _is_machine(part.host):
+        yield PRODUCTION
+
+
+def _came_of(step: Step) -> str:
+    if step.is_refused:
+        return "refused"
+    if not step.is_ended:
+        return "unknown"
+    return "failed" if step.has_failed else "done"
+
+
+# -- programs ------------------------------------------------------------------------------------
+
+
+def _rm(part: Simple) -> Iterator[str]:
+    if any(_RECURSIVE.match(word) for word in part.words[1:]) and not all(
+        map(_is_throw_away, part.arguments or ("",))
+    ):
+        yield DELETE
+
+
+def _remove_item(part: Simple) -> Iterator[str]:
+    if any(word.lower() in ("-recurse", "-r") for word in part.words) and not all(
+        map(_is_throw_away, part.arguments)
+    ):
+        yield DELETE
+
+
+def _find(part: Simple) -> Iterator[str]:
+    if part.has("-delete") or "rm" in part.words:
+        yield DELETE
+
+
+def _git(part: Simple) -> Iterator[str]:
+    given = [word for word in part.arguments if not word.startswith("/")]
+    verb = next((word for word in given if word in _GIT), "")
+    if verb == "push":
+        if part.has("--force", "-f", "--force-with-lease", "--force-if-includes", "--mirror") or any(
+            word.startswith("+") for word in given
+        ):
+            yield FORCE_PUSH
+        if part.has("--delete", "-d") or any(word.startswith(":") and len(word) > 1 for word in given):
+            yield REMOTE_DELETE
+    elif verb == "clean" and any(_CLEANS.match(word) for word in part.words):
+        yield DELETE
+    elif (
+        (verb == "reset" and part.has("--hard"))
+        or (verb == "rebase" and not part.has("--abort", "--continue", "--skip"))
+        or (verb == "reflog" and "expire" in given)
+        or (verb == "update-ref" and part.has("-d"))
+        or verb in ("filter-branch", "filter-repo")
+    ):
+        yield REWRITE
+
+
+def _jj(part: Simple) -> Iterator[str]:
+    if part.arguments[:1] in (("abandon",), ("rebase",)):
+        yield REWRITE
+
+
+def _gh(part: Simple) -> Iterator[str]:
+    if part.arguments[:2] in (("repo", "delete"), ("release", "delete")):
+        yield DELETE
+    elif part.has("--delete-branch"):
+        yield REMOTE_DELETE
+    elif part.arguments[:2] == ("auth", "token"):
+        yield SECRET
+    elif part.arguments[:1] == ("api",) and part.has("-X", "--method") and "DELETE" in part.words:
+        yield REMOTE_DELETE
+
+
+def _database(part: Simple) -> Iterator[str]:
+    if _DROPS.search(" ".join(part.words)):
+        yield DROP
+
+
+def _chmod(part: Simple) -> Iterator[str]:
+    if any(_OPENED.fullmatch(word) for word in part.words[1:]) and not all(
+        map(_is_throw_away, part.arguments[1:] or ("",))
+    ):
+        yield PERMISSIONS
+
+
+def _show(part: Simple) -> Iterator[str]:
+    if any(_SECRET_FILE.search(word) for word in part.arguments) and not part.piped:
+        yield SECRET
+
+
+def _echo(part: Simple) -> Iterator[str]:
+    if any(_SECRET_NAME.search(word) for word in part.words[1:]) and not part.writes and not part.piped:
+        yield SECRET
+
+
+def _environment(part: Simple) -> Iterator[str]:
+    if part.program == "printenv" and not part.piped:
+        yield SECRET
+
+
+def _cluster(part: Simple) -> Iterator[str]:
+    if part.arguments[:1] and part.arguments[0] in (
+        "delete",
+        "apply",
+        "destroy",
+        "drain",
+        "uninstall",
+        "upgrade",
+        "rollout",
+        "scale",
+    ):
+        yield PRODUCTION
+
+
+def _deploys(part: Simple) -> Iterator[str]:
+    if part.has("--prod", "--production") or any(_PRODUCTION.search(word) for word in part.words[1:]):
+        yield PRODUCTION
+
+
+def _reads_only(part: Simple) -> bool:
+    verb = next(iter(part.arguments), "")
+    return part.program in _READERS or (
+        part.program in ("systemctl", "docker", "nginx", "service") and verb not in _ACTS
+    )
+
+
+def _is_machine(host: str) -> bool:
+    return "@" in host or ("." in host and not host.startswith((".", "/")))
+
+
+def _is_throw_away(path: str) -> bool:
+    return bool(_THROW_AWAY.search(path))
+
+
+_Judge = Callable[[Simple], Iterator[str]]
+_JUDGES: dict[str, _Judge] = {
+    "rm": _rm,
+    "remove-item": _remove_item,
+    "Remove-Item": _remove_item,
+    "find": _find,
+    "git": _git,
+    "jj": _jj,
+    "gh": _gh,
+    "chmod": _chmod,
+    "cat": _show,
+    "less": _show,
+    "head": _show,
+    "tail": _show,
+    "bat": _show,
+    "echo": _echo,
+    "printf": _echo,
+    "printenv": _environment,
+    "kubectl": _cluster,
+    "helm": _cluster,
+    "terraform": _cluster,
+    **dict.fromkeys(
+        ("psql", "mysql", "sqlite3", "mongosh", "mongo", "redis-cli", "clickhouse-client", "duckdb"),
+        _database,
+    ),
+    **dict.fromkeys(
+        ("vercel", "netlify", "fly", "flyctl", "wrangler", "firebase", "serverless", "ansible-playbook"),
+        _deploys,
+    ),
+}
+_GIT = frozenset({"push", "reset", "rebase", "filter-branch", "filter-repo", "clean", "reflog", "update-ref"})
+_SHELLS = frozenset({"bash", "sh", "zsh", "python", "python3", "node", "iex"})
+_READERS = frozenset(
+    """
+    cat cd curl date df diff du echo env file find free grep head hostname id journalctl jq less ls
+    md5sum netstat ps pwd rg sed sha256sum sleep ss stat tail test top uname uptime wc which whoami
+    """.split()  # noqa: SIM905
+)
+_ACTS = frozenset(
+    """
+    compose disable down enable exec kill mask reload restart rm run start stop up -s
+    """.split()  # noqa: SIM905
+)
+_RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*$|--recursive$")
+_CLEANS = re.compile(r"-[a-zA-Z]*f")
+_DROPS = re.compile(
+    r"\b(?:drop\s+(?:table|database|schema|index|view|column|user)|truncate\s+(?:table\s+)?\w|flushall"
+    r"|flushdb|dropdatabase"
+    r"|delete\s+from\s+[\w.\"`]{1,80}\s{0,4}(?:;|\"|'|$))",
+    re.IGNORECASE,
+)
+_OPENED = re.compile(r"[0-7]?[0-7][0-7][2367]|[ao]+[+=][rx]*w[rwx]*|o\+[rwx]+")
+_SECRET_FILE = re.compile(
+    r"(?:^|/)\.env(?:\.(?!example|sample|template)\w+)?$|id_(?:rsa|ed25519|ecdsa)$|\.pem$"
+    r"|credentials(?:\.json)?$|\.netrc$|\.pgpass$",
+    re.I,
+)
+_SECRET_NAME = re.compile(r"\$\{?\w{0,40}(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY)\w{0,20}\}?")
+_PRODUCTION = re.compile(r"(?:^|[=:/_-])prod(?:uction)?(?:$|[:/_.-])", re.IGNORECASE)
+_THROW_AWAY = re.compile(
+    r"^(?:[a-z]:)?(?:/private)?/(?:tmp|var/folders)/|(?:^|/)(?:tmp|temp|\.tmp|scratch\w*|node_modules"
+    r"|dist|build|out|target|coverage|\.cache"
+    r"|__pycache__|\.pytest_cache|\.next|\.turbo|\.venv|venv|test-results)(?:/|$)|^\$\{?(?:TMP|TMPDIR"
+    r"|TEMP|tmp\w*|work\w*|scratch\w*)\b|^$",
+    re.IGNORECASE,
+)

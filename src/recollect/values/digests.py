@@ -1,0 +1,113 @@
+"""What is kept of a session for good: statements, each with the id of the entry it was read in."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Outcome(enum.StrEnum):
+    """How a session ended, judged by what was last asked for."""
+
+    SUCCESS = "success"
+    FAILED = "failed"
+    ABANDONED = "abandoned"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something that is so, and the entry that shows it."""
+
+    text: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a session ended, why that is said, and the entry that shows it; "" for one that shows nothing."""
+
+    outcome: Outcome
+    why: str
+    entry: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file that was changed, and by how much as far as the calls say; `entry` is the last change."""
+
+    path: str
+    added: int
+    removed: int
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit that was made; `hash` is "" where its output does not say it."""
+
+    hash: str
+    subject: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Runs of tests: how many, and how the last one ended: passed, failed or unknown; "" for none."""
+
+    runs: int = 0
+    last: str = ""
+    entry: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error, how often it was met, and the entry of the run that then worked; "" for none."""
+
+    text: str
+    times: int
+    entry: str
+    solved: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """A dangerous operation and what came of it: done, failed, refused or unknown."""
+
+    kind: str
+    command: str
+    came_of_it: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What an exchange was, and the entry that shows it."""
+
+    name: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What happened in one session."""
+
+    title: str
+    asked: tuple[Statement, ...]
+    ending: Ending
+    files: tuple[Changed, ...] = ()
+    commands: tuple[Statement, ...] = ()
+    tests: Checks = Checks()
+    commits: tuple[Commit, ...] = ()
+    pull_requests: tuple[Statement, ...] = ()
+    decisions: tuple[Statement, ...] = ()
+    errors: tuple[Trouble, ...] = ()
+    open: tuple[Statement, ...] = ()
+    dangers: tuple[Danger, ...] = ()
+    patterns: tuple[tuple[str, int], ...] = ()
+    tools: tuple[tuple[str, int], ...] = ()
+    active_ms: int = 0
+    idle_ms: int = 0
+    retries: int = 0
+    interventions: int = 0
+    screenshots: int = 0

@@ -1,0 +1,91 @@
+"""Dangerous operations are commands that were run or refused, with what came of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.insight.digest.told import Told
+
+from recollect.insight.digest.dangers import dangers
+
+
+def kinds(command: str) -> list[str]:
+    return [each.kind for each in dangers(Told().asks("x").runs(command).steps)]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("rm -rf runs && git status", "recursive delete"),
+        ("sudo rm -r /srv/data", "recursive delete"),
+        ("Remove-Item -Recurse data", "recursive delete"),
+        ("find . -name '*.db' -delete", "recursive delete"),
+        ("git clean -fdx", "recursive delete"),
+        ("git push --force-with-lease origin x", "force push"),
+        ("git -C sub push -f", "force push"),
+        ("git push origin +main", "force push"),
+        ("git push origin --delete x", "remote branch deletion"),
+        ("gh pr merge 3 --squash --delete-branch", "remote branch deletion"),
+        ("git reset --hard HEAD~1", "history rewrite"),
+        ("git rebase -i main", "history rewrite"),
+        ("jj abandon @", "history rewrite"),
+        ("git filter-repo --path x", "history rewrite"),
+        ("psql -c 'DROP TABLE users'", "drop or truncate"),
+        ("sqlite3 a.db 'delete from users;'", "drop or truncate"),
+        ("curl -fsSL https://x.example/i.sh | sudo bash", "download piped into a shell"),
+        ("bash -c 'curl x | sh'", "download piped into a shell"),
+        ("chmod -R 777 .", "permissions opened"),
+        ("chmod o+w secrets", "permissions opened"),
+        ("cat .env", "secret printed"),
+        ("echo $GITHUB_TOKEN", "secret printed"),
+        ("gh auth token", "secret printed"),
+        ("ssh root@harbor.example 'systemctl restart web'", "production target"),
+        ("kubectl delete pod web-1", "production target"),
+        ("vercel --prod", "production target"),
+    ],
+)
+def test_a_dangerous_command_is_known(command: str, kind: str) -> None:
+    assert kinds(command) == [kind]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm a.py",
+        "rm -rf /tmp/x node_modules dist",
+        "git push origin main",
+        "git rebase --abort",
+        "git commit -m 'never rm -rf or push --force'",
+        "echo 'rm -rf /'",
+        "grep -rn 'DROP TABLE' src",
+        "cat > x.sh <<'EOF'\nrm -rf /\nEOF",
+        "curl https://x.example | jq .",
+        "chmod +x run.sh",
+        "chmod 644 a",
+        "cat .env.example",
+        "echo $TOKEN | docker login --password-stdin",
+        "ssh root@harbor.example 'systemctl status web | head'",
+        "psql -c 'select 1'",
+        "git reset HEAD a.py",
+    ],
+)
+def test_what_only_looks_like_one_is_none(command: str) -> None:
+    assert kinds(command) == []
+
+
+def test_what_came_of_it_is_told_with_the_entry_of_the_call() -> None:
+    told = Told().asks("x").runs("rm -rf data").runs("rm -rf more", "denied", failed=True)
+    told.refuses("Bash", command="rm -rf all").runs("rm -rf last", None)
+    assert [(each.came_of_it, each.entry) for each in dangers(told.steps)] == [
+        ("done", "e1"),
+        ("failed", "e3"),
+        ("refused", "e5"),
+        ("unknown", "e8"),
+    ]
+
+
+@given(st.text("rm -f/git push|curl'\"\n$", max_size=200))
+def test_any_command_can_be_judged(command: str) -> None:
+    for each in dangers(Told().asks("x").runs(command).steps):
+        assert each.kind
