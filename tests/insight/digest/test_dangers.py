@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from tests.insight.digest.told import Told
 
 from recollect.insight.digest.dangers import dangers
+from recollect.insight.digest.patterns import patterns_of
 
 
 def kinds(command: str) -> list[str]:
-    return [each.kind for each in dangers(Told().asks("x").runs(command).steps)]
+    return [each.kind for each in dangers(Told().asks("x").runs(command).exchanges)]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_what_only_looks_like_one_is_none(command: str) -> None:
 def test_what_came_of_it_is_told_with_the_entry_of_the_call() -> None:
     told = Told().asks("x").runs("rm -rf data").runs("rm -rf more", "denied", failed=True)
     told.refuses("Bash", command="rm -rf all").runs("rm -rf last", None)
-    assert [(each.came_of_it, each.entry) for each in dangers(told.steps)] == [
+    assert [(each.came_of_it, each.entry) for each in dangers(told.exchanges)] == [
         ("done", "e1"),
         ("failed", "e3"),
         ("refused", "e5"),
@@ -85,7 +86,14 @@ def test_what_came_of_it_is_told_with_the_entry_of_the_call() -> None:
     ]
 
 
+def test_a_secret_that_a_person_pastes_is_known_and_not_told() -> None:
+    told = Told().asks("use ghp_Zk3uV9xQ2mB7nL5rT8wY1cD4fG6hJ0pSaE2R").says("Gladly.")
+    (found,) = dangers(told.exchanges)
+    assert (found.kind, found.command, found.entry) == ("secret pasted", "", "e0")
+    assert [each.name for each in patterns_of(told.exchanges[0])] == ["dangerous operation"]
+
+
 @given(st.text("rm -f/git push|curl'\"\n$", max_size=200))
 def test_any_command_can_be_judged(command: str) -> None:
-    for each in dangers(Told().asks("x").runs(command).steps):
+    for each in dangers(Told().asks("x").runs(command).exchanges):
         assert each.kind

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from recollect.insight.digest.steps import Step, once
+from recollect.insight.digest.steps import Exchange, Step, once
 from recollect.insight.shell import Simple
+from recollect.redact import has_secret
 from recollect.values.digests import Danger
 
 DELETE = "recursive delete"
@@ -19,21 +20,31 @@ REWRITE = "history rewrite"
 REMOTE_DELETE = "remote branch deletion"
 DROP = "drop or truncate"
 SECRET = "secret printed"
+PASTED = "secret pasted"
 PIPED = "download piped into a shell"
 PERMISSIONS = "permissions opened"
 PRODUCTION = "production target"
 
 _COMMAND_CHARS = 200
+_PROMPT_CHARS = 20_000  # in which a secret is looked for
 
 
-def dangers(steps: Iterable[Step]) -> list[Danger]:
+def dangers(made: Iterable[Exchange]) -> list[Danger]:
     """The dangerous operations, in order; one of a kind for each command."""
-    found = []
-    for step in steps:
-        for kind, part in kinds_of(step).items():
-            line = " ".join(" ".join(part.words)[: _COMMAND_CHARS * 2].split())[:_COMMAND_CHARS]
-            found.append(Danger(kind, line, _came_of(step), step.call.id))
+    found: list[Danger] = []
+    for exchange in made:
+        if exchange.prompt is not None and pastes_secret(exchange):
+            found.append(Danger(PASTED, "", "done", exchange.prompt.id))
+        for step in exchange.steps:
+            for kind, part in kinds_of(step).items():
+                line = " ".join(" ".join(part.words)[: _COMMAND_CHARS * 2].split())[:_COMMAND_CHARS]
+                found.append(Danger(kind, line, _came_of(step), step.call.id))
     return found
+
+
+def pastes_secret(exchange: Exchange) -> bool:
+    """Whether a person gave a secret away in what they said."""
+    return has_secret(exchange.asked[:_PROMPT_CHARS])
 
 
 @once

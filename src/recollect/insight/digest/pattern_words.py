@@ -30,7 +30,7 @@ DELIVERY_FILE = _any(
     r"goreleaser\.ya?ml$",
 )
 PLAN_FILE = _any(
-    r"(?:^|/)[\w.-]*(?:plan|todo|roadmap|spec|design|tasks?|backlog|proposal|rfc)[\w.-]*\.md$",
+    r"(?:^|/)[\w.-]*(?:plan|todo|roadmap|spec|tasks?|backlog|proposal|rfc)[\w.-]*\.md$",
     r"(?:^|/)(?:specs?|plans?)/",
 )
 
@@ -75,7 +75,8 @@ REPORTED = _any(
     r"\b(?:does|do|did|is|are|was|can|could|wo|would)(?:n['’]?t| not) "
     r"(?:work|show|appear|load|start|see|update|find|connect|happen|render|seem|get)\w*",
     r"\bwhy (?:do|does|did|is|are|was|were|can|am|i|it|this|the)\b",
-    r"\bnot (?:working|showing|found)\b|\bget .{0,80} to work\b",
+    r"\b(?:isn['’]?t|is not|aren['’]?t|are not) (?:part|there|applied|included|visible|shown)\b",
+    r"\bnot (?:working|showing|found|correct|right)\b|\bget .{0,80} to work\b",
     "エラー|失敗|動かない|動作しない|バグ|不具合|表示されない|できない|おかしい|에러|오류|안 ?돼|报错|错误",
 )
 WHY = _any(r"\b(?:why|investigate|debug|diagnos\w*|root cause)\b", "なぜ|原因|왜|为什么")
@@ -97,8 +98,8 @@ CHOICE_ASKED = _any(
     "どう(?:する|思う)|べき|方針|設計",
 )
 REVIEW_ASKED = _any(
-    r"\b(?:review\w*|audit\w*|feedback|double-?check|can we merge|code ?rabbit)\b|\bcomments? (?:on|in"
-    r"|from)\b",
+    r"\b(?:review\w*|audit\w*|feedback|double-?check|can we merge|code ?rabbit)\b",
+    r"\b(?:pr|pull request) comments?\b|\bcomments? (?:from|by)\b",
     r"\bis (?:everything|this|it|that) (?:ok|okay|correct|right|accurate|good)\b",
     "レビュー|確認して|正確[?？]|리뷰|检查",
 )
@@ -107,13 +108,12 @@ EXPLORES = _any("explor|investigat|research|find|search|analy[sz]e|understand|lo
 # -- what an agent answers or writes -------------------------------------------------------------
 
 CAUSE = _any(
-    r"root cause|\bcaus(?:e|ed|ing)\b|because\b|\bdue to\b|turn(?:s|ed) out",
+    r"root cause|\bcaus(?:e|ed|ing)\b|because\b|\bdue to\b|turn(?:s|ed) out|\breproduced\b",
     r"the (?:\w+ ){0,2}(?:issue|problem|bug|culprit|reason|error) (?:is|was)\b",
     "原因|なので|ため|원인|때문|问题在于",
 )
-REFACTORED = _any(
-    r"\b(?:refactored|renamed|extracted|consolidated|de-?duplicated)\b|\bmoved\b.{1,80}\b(?:to|into)\b"
-)
+ROOT_CAUSE = _any(r"\broot cause\b", "根本原因")
+REFACTORED = _any(r"\b(?:refactored|renamed|extracted|consolidated|de-?duplicated)\b")
 ITEM = re.compile(r'"(?:subject|content|step|description|title)"\s*:\s*"')
 MAKES_LIST = re.compile(r'"(?:subject|todos|plan|tasks|items)"')
 PLAN_TITLE = _any(r"# [^\\\n]{0,80}\b(?:plan|proposal|roadmap|spec)\b")

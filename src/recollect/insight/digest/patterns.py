@@ -12,9 +12,10 @@ from recollect.agents.registry import all_tools
 from recollect.insight.digest import pattern_words as words
 from recollect.insight.digest.changes import Touch, project_path, touches
 from recollect.insight.digest.checks import FAILED, result_of, test_parts
-from recollect.insight.digest.dangers import kinds_of
+from recollect.insight.digest.dangers import kinds_of, pastes_secret
 from recollect.insight.digest.steps import Exchange, Step
 from recollect.insight.digest.troubles import Troubles
+from recollect.insight.shell import Simple
 from recollect.values.digests import Pattern
 
 READS_MIN = 8  # reading and searching calls that make a research
@@ -26,6 +27,8 @@ _REQUEST_CHARS = 400  # of a prompt, in which what is wanted is said
 _ANSWER_CHARS = 5_000
 _WRITTEN_CHARS = 20_000
 _LAST_ROW = 1 << 62
+_CHANGES_SHOWN = frozenset({"git", "jj", "cd", "echo"})
+_NO_PARTS = (Simple(("",)),)  # of a tool that is no shell
 
 
 def patterns_of(exchange: Exchange, folder: str = "") -> list[Pattern]:
@@ -94,7 +97,10 @@ def _recovery(look: _Look) -> str:
 
 
 def _danger(look: _Look) -> str:
-    return look.step_where(kinds_of)
+    if shown := look.step_where(kinds_of):
+        return shown
+    prompt = look.exchange.prompt
+    return prompt.id if prompt is not None and pastes_secret(look.exchange) else ""
 
 
 def _research(look: _Look) -> str:
@@ -106,12 +112,17 @@ def _research(look: _Look) -> str:
         return ""
     if explored := look.step_where(lambda step: step.tool in tools.delegate and _explores(step)):
         return explored
-    reads = [step for step in look.steps if step.call.row < look.first_change and _is_reading(step)]
+    reads = [step for step in look.steps if step.call.row < look.first_change and _is_research(step)]
     return reads[0].call.id if len(reads) >= READS_MIN else ""
 
 
 def _explores(step: Step) -> bool:
     return bool(words.EXPLORES.search(step.call.entry.text[:_PROMPT_CHARS]))
+
+
+def _is_research(step: Step) -> bool:
+    """Whether a step reads more than what is about to be committed."""
+    return _is_reading(step) and not all(part.program in _CHANGES_SHOWN for part in step.parts or _NO_PARTS)
 
 
 def _is_reading(step: Step) -> bool:
@@ -151,9 +162,10 @@ def _tries(step: Step) -> bool:
 
 
 def _debugging(look: _Look) -> str:
-    if not look.is_reported or look.has_plan or words.REVIEW_ASKED.search(look.request):
+    if look.has_plan or words.REVIEW_ASKED.search(look.request):
         return ""
-    if words.WHY.search(look.asked) or words.CAUSE.search(look.answer):
+    is_told = words.WHY.search(look.asked) or words.CAUSE.search(look.answer)
+    if (look.is_reported and is_told) or words.ROOT_CAUSE.search(look.answer):
         return look.step_where(lambda step: step.command or _is_reading(step)) or look.answer_id
     return ""
 
@@ -172,14 +184,15 @@ def _planning(look: _Look) -> str:
     tools = all_tools()
     if shown := look.step_where(lambda step: step.tool in tools.propose or step.tool in tools.prepare):
         return shown
-    if not look.has_plan:
-        listed = [step for step in look.steps if step.tool in tools.plan]
-        texts = [step.call.entry.text for step in listed if words.MAKES_LIST.search(step.call.entry.text)]
-        if sum(len(words.ITEM.findall(text)) for text in texts) >= ITEMS_MIN:
-            return listed[0].call.id
-        laid_out = (step for step, name, touch in look.prose if _lays_out(step, name, touch))
-        if not look.code and (found := next(laid_out, None)):
-            return found.call.id
+    if look.has_plan:
+        return ""
+    listed = [step for step in look.steps if step.tool in tools.plan]
+    texts = [step.call.entry.text for step in listed if words.MAKES_LIST.search(step.call.entry.text)]
+    if sum(len(words.ITEM.findall(text)) for text in texts) >= ITEMS_MIN:
+        return listed[0].call.id
+    laid_out = (step for step, name, touch in look.prose if _lays_out(step, name, touch))
+    if not look.code and (found := next(laid_out, None)):
+        return found.call.id
     is_told = words.PLAN_ASKED.search(look.request) or words.PLAN_HEADING.search(look.answer)
     if look.code or not is_told or len(words.LIST_LINE.findall(look.answer)) < ITEMS_MIN:
         return ""
@@ -190,15 +203,16 @@ def _lays_out(step: Step, name: str, touch: Touch) -> bool:
     """Whether a file of words that was written is a plan, by its name or its first heading."""
     if touch.is_gone:
         return False
-    return bool(words.PLAN_FILE.search(name) or words.PLAN_TITLE.search(step.call.entry.text[:_PROMPT_CHARS]))
+    if words.PLAN_FILE.search(name):
+        return True
+    return touch.is_whole and bool(words.PLAN_TITLE.search(step.call.entry.text[:_PROMPT_CHARS]))
 
 
 def _architecture(look: _Look) -> str:
     if look.code or not look.answer or look.has_plan:
         return ""
-    for step, _, _ in look.prose:
-        if words.DECISION.search(step.call.entry.text[:_WRITTEN_CHARS]):
-            return step.call.id
+    if recorded := look.step_where(_records_decision):
+        return recorded
     is_choice = bool(words.CHOICE_ASKED.search(look.request))
     if look.is_reported or not (is_choice or not look.steps):
         return ""
@@ -208,7 +222,22 @@ def _architecture(look: _Look) -> str:
     return look.answer_id if min(len(weighed), len({*map(str.lower, structure)})) >= least else ""
 
 
+def _records_decision(step: Step) -> bool:
+    """Whether a step writes a decision down that was not there before."""
+    if step.tool not in all_tools().change or step.has_failed or step.is_refused:
+        return False
+    made = [change for edited in all_tools().edited for change in edited(step.call.entry.text)]
+    return any(
+        words.PROSE.search(each.path)
+        and words.DECISION.search(each.new[:_WRITTEN_CHARS])
+        and not words.DECISION.search(each.old[:_WRITTEN_CHARS])
+        for each in made
+    )
+
+
 def _review(look: _Look) -> str:
+    if look.has_plan:
+        return ""
     is_asked = words.REVIEW_ASKED.search(look.asked)
     for step in look.steps:
         if any(words.REVIEWS.search(" ".join(part.words[:4])) for part in step.parts):

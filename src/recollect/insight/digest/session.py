@@ -48,7 +48,7 @@ def digest_of(entries: Sequence[StoredEntry], facts: SessionFacts) -> Digest:
         decisions=tuple(decisions(made)),
         errors=tuple(errors),
         open=tuple(open_points(made, ended, tests, errors)),
-        dangers=tuple(dangers(steps)),
+        dangers=tuple(dangers(made)),
         patterns=tuple((name, classes[name]) for name in PATTERNS if classes[name]),
         tools=tuple(Counter(step.call.entry.tool for step in steps).most_common()),
         active_ms=active_ms,
