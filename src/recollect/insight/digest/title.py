@@ -7,6 +7,7 @@ session was about. Such words that the chosen clause lacks stand behind it, so t
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,13 +49,14 @@ def title_of(
 
     def weight(each: _Candidate) -> float:
         words = set(_content(each.text))
-        return each.worth * sum(min(counts[word], _SHARED_MAX) for word in words)
+        return each.worth * sum(min(counts[word], _SHARED_MAX) for word in words) / math.sqrt(len(words) or 1)
 
-    if facts.title_rank >= TITLE_CUSTOM and facts.headline:
-        return short(facts.headline)  # a person's own word
     best = max(candidates, key=weight, default=_Candidate(short(facts.headline), 0.0))
-    topics = _topics(counts, best.text)
-    if best.worth == _OWN_WORTH or not topics:
+    if facts.title_rank >= TITLE_CUSTOM and facts.headline:
+        best = _Candidate(short(facts.headline), _OWN_WORTH)  # a person's own word
+    is_enough = best.worth == _OWN_WORTH and telling(best.text) > 1
+    topics = [] if is_enough else _topics(counts, best.text)
+    if not topics:
         return best.text or EMPTY
     while topics and len(best.text) + sum(len(topic) + 2 for topic in topics) > LINE_CHARS_MAX:
         topics.pop()
@@ -79,12 +81,12 @@ def _candidates(
 ) -> Iterator[_Candidate]:
     if facts.title_rank >= TITLE_AGENT and (own := short(facts.headline)):
         yield _Candidate(own, _OWN_WORTH)
-    worth = 2.0
+    worth = 2.5
     for each in _asked(made):
         for sentence in _sentences(bare_title(each.asked[:_HEAD_CHARS]))[:3]:
             if not _NO_TITLE.match(sentence):
                 yield _Candidate(sentence, worth)
-                worth = max(worth * 0.9, 0.8) if telling(sentence) else worth
+                worth = max(worth * 0.85, 0.8) if telling(sentence) else worth
     yield from (_Candidate(short(heading), 1.6) for heading in _headings(made))
     worth = 1.6 if len(commits) == 1 else 1.2
     yield from (_Candidate(short(_TYPED.sub("", commit.subject)), worth) for commit in commits)
@@ -115,7 +117,7 @@ def _topics(counts: Counter[str], title: str) -> list[str]:
     """The words of most places that a title lacks."""
     has = set(_content(title))
     least = 3 if telling(title) > 1 else 2
-    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    ranked = sorted(counts.items(), key=lambda each: -each[1])  # of equals those that were said first
     found = (
         word
         for word, count in ranked
@@ -163,15 +165,16 @@ _WORDS = re.compile(
 # Words of every session, besides those that say nothing anywhere.
 _COMMON = frozenset(
     """
-    able add added already always another because been being below both build call calls change changed
-    changes check clean clear com command commands committed complete correct create created default
-    different directory doesn done each either error errors every example existing false fields fix
-    format found full function general given github.com go handle home html http https implement
-    implementation implemented include input instead into item items js json key keys know left level
-    line lines list local main may md missing name needs none note number option org output part pass
-    passed path plan point possible pre present py python remove removed return root rs rust script
-    section set sh side since single size specific src state status step still string summary support
-    system text the through toml true ts tsx txt type under used user users using usr value values
-    version via view want when without works write written www yaml yml
+    able actually add added already also always another appear because been being below both build call
+    calls change changed changes check chore clean clear click com command commands committed complete
+    correct create created currently default different directory docs doesn done each either error
+    errors every example existing false feat fields fix format found full function general github.com
+    given go handle home html http https implement implementation implemented include input instead into
+    item items js json key keys know left let level line lines list local main may md missing name needs
+    none note number option org output part pass passed path plan point possible pre present py python
+    refactor remove removed replace result return root rs rust script section set sh short side since
+    single size specific src state status step still string summary support system test tests text the
+    through toml true ts tsx txt type under used user users using usr value values version via view want
+    when without works write written www yaml yml
     """.split()  # noqa: SIM905
 )
