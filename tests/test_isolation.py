@@ -247,6 +247,7 @@ COMMANDS = {
     "complete": "project",
     "completion": "bash",
     "convert": "{log} {out}",
+    "digest": "{session}",
     "embedder": "list",
     "export": "{session} --to md",
     "fix": "ModuleNotFoundError: harbor",

@@ -87,6 +87,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "complete": lambda memory, _: memory.complete("tool"),
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,
     "deliver": lambda memory, _: memory.deliver(memory.conversation(SESSION), "claude", dry_run=True).bytes,
+    "digest": lambda memory, _: memory.digest(SESSION)[1],
     "edit_thread": lambda memory, _: (
         saved(memory) and memory.edit_thread("mine", "rename", new_name="his").name
     ),

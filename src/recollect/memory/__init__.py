@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
+    from recollect.values.digests import Digest
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, Fix, Thread, Touch
     from recollect.values.hits import Fresh, Results
@@ -635,6 +636,14 @@ class Memory:
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
             return fix(search, error, limit)
+
+    def digest(self, prefix: str) -> tuple[Session, Digest]:
+        """What happened in a session, each statement with the id of its entry."""
+        from recollect.insight.digest.session import digest_of
+
+        with self.view() as view:
+            session = _session(view, prefix)
+            return session, digest_of(list(view.entries(session)), session.facts)
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""

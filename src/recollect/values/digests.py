@@ -95,6 +95,7 @@ class Digest:
     title: str
     asked: tuple[Statement, ...]
     ending: Ending
+    report: Statement | None = None  # how the last answer begins
     files: tuple[Changed, ...] = ()
     commands: tuple[Statement, ...] = ()
     tests: Checks = Checks()

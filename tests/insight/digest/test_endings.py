@@ -91,6 +91,14 @@ def test_a_log_cut_amid_the_work_tells_nothing_but_at_the_commit() -> None:
     assert outcome(work().runs("git add . && git commit -m x", None)) == Outcome.SUCCESS
 
 
+def test_a_result_that_comes_after_the_next_prompt_cuts_nothing() -> None:
+    told = work()
+    told.add(Kind.CALL, '{"command": "make"}', tool="Bash", call="late")
+    told.asks("how far is it?").says("Nearly done.")
+    told.add(Kind.RESULT, "built", tool="Bash", call="late")
+    assert outcome(told) == Outcome.SUCCESS
+
+
 # -- what an answer closes
 
 

@@ -62,7 +62,7 @@ def test_decisions_are_choices_that_the_person_made() -> None:
     told = Told().asks("Add a cache").calls("AskUserQuestion", 'answered: "Where?"="In Redis"', questions=[])
     told.says("I would keep the old name.").asks("Use httpx instead of requests.").says("Done.")
     assert [(each.text, each.entry) for each in told.digest.decisions] == [
-        ("Where? In Redis", "e2"),
+        ("In Redis (Where?)", "e2"),
         ("Use httpx instead of requests.", "e4"),
     ]
 

@@ -37,7 +37,7 @@ def ending(made: Sequence[Exchange]) -> Ending:
         return _stopped(last)
     if last.errors and last.errors[-1].row > max(last.worked, last.said[-1].row if last.said else -1):
         return Ending(Outcome.FAILED, "an error of the agent ended it", last.errors[-1].id)
-    if last.closing is None:
+    if last.closing is None and last.steps:
         return _cut(last)
     return _closed(last)
 

@@ -20,6 +20,7 @@ OPEN_MAX = 5
 _TEXT_CHARS = 240
 _PLAN_CHARS = 4_000
 _PROMPT_CHARS = 1_500
+_TAIL_CHARS = 1_500
 
 
 def decisions(made: Sequence[Exchange]) -> list[Statement]:
@@ -58,7 +59,7 @@ def _answered(step: Step) -> Iterator[Statement]:
         return
     if step.tool in all_tools().ask:
         for question, answer in _REPLY.findall(step.output[:_PLAN_CHARS])[:3]:
-            yield Statement(_short(f"{question} {answer}"), step.results[-1].id)
+            yield Statement(_short(f"{answer} ({question})"), step.results[-1].id)
     elif step.tool in all_tools().propose and not step.has_failed:
         title = _HEADING.search(step.call.entry.text[:_PLAN_CHARS])
         yield Statement(
@@ -104,6 +105,9 @@ def replies(step: Step) -> str:
 
 
 def _left_over(answer: str) -> str:
+    undone = _NOT_YET.search(answer[-_TAIL_CHARS:])
+    if undone is not None:
+        return undone[0].strip()
     for each in preferences.sentences(answer[-preferences.ANSWER_CHARS :]):
         if _LEFT.search(each):
             return each
@@ -128,6 +132,10 @@ _CHOOSES = re.compile(
 _OFFERS = re.compile(r"\?|？|\b(?:option|approach|alternativ)", re.IGNORECASE)
 _PICKS = re.compile(
     r"^\W{0,3}(?:\d|[a-d]\b|option|the (?:first|second|third|last)|both|yes,? (?:but|and|use)|no,? )",
+    re.IGNORECASE,
+)
+_NOT_YET = re.compile(
+    r"[^.!?\n]{0,200}\bnot (?:yet )?(?:pushed|committed|merged|deployed|tested)\b[^.!?\n]{0,200}",
     re.IGNORECASE,
 )
 _LEFT = re.compile(

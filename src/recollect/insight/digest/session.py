@@ -16,6 +16,7 @@ from recollect.insight.digest.points import decisions, interventions, open_point
 from recollect.insight.digest.steps import Exchange, Step, exchanges
 from recollect.insight.digest.title import title_of
 from recollect.insight.digest.troubles import errors_of
+from recollect.insight.preferences import gist
 from recollect.values.digests import Checks, Digest, Statement
 from recollect.values.records import Kind, SessionFacts
 from recollect.values.stored import StoredEntry
@@ -23,6 +24,7 @@ from recollect.values.stored import StoredEntry
 IDLE_MS = 600_000  # a longer pause is one
 ASKED_MAX = 12
 COMMANDS_MAX = 12
+REPORT_CHARS = 300
 _TEXT_CHARS = 240
 
 
@@ -40,6 +42,7 @@ def digest_of(entries: Sequence[StoredEntry], facts: SessionFacts) -> Digest:
         title=title_of(facts, made, made_commits, files),
         asked=tuple(_asked(made)),
         ending=ended,
+        report=_report(made),
         files=tuple(files),
         commands=tuple(_commands(steps)),
         tests=tests,
@@ -86,6 +89,13 @@ def _asked(made: Sequence[Exchange]) -> list[Statement]:
         Statement(" ".join(each.entry.text[: _TEXT_CHARS * 2].split())[:_TEXT_CHARS], each.id)
         for each in kept
     ]
+
+
+def _report(made: Sequence[Exchange]) -> Statement | None:
+    """How the last answer of a session begins."""
+    said = next((each.said[-1] for each in reversed(made) if each.said), None)
+    text = gist(said.entry.text, REPORT_CHARS) if said else ""
+    return Statement(text[: 2 * REPORT_CHARS], said.id) if said and text else None
 
 
 def _commands(steps: Sequence[Step]) -> list[Statement]:

@@ -1,0 +1,58 @@
+"""`digest` as a person reads it: one screen, and nothing of a log but text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.claude_talk import Talk
+
+from recollect.values.text import cells
+
+
+@pytest.fixture
+def asked(recollect: Any, tmp_path: Path) -> Any:
+    """A store in which something was mended and committed."""
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Let the \x1b[31mtides run \u202e again")
+    talk.call("Edit", "done", file_path="/home/ada/harbor/gauge.py", old_string="a", new_string="b\nc")
+    talk.call("Bash", "1 failed", failed=True, command="pytest -q")
+    talk.call("Bash", "3 passed", command="pytest -q")
+    talk.call("Bash", "[main 50d8160] gauge: a float", command="git commit -am x")
+    talk.assistant("Done. Not pushed yet.")
+    talk.write(tmp_path / "logs")
+    recollect("ingest", tmp_path / "logs")
+    (session,) = recollect("sessions", "--json").json["sessions"]
+    return lambda *words: recollect("digest", session["id"], *words)
+
+
+def test_a_digest_says_what_was_done_and_how_it_ended(asked: Any) -> None:
+    said = asked().out
+    for part in (
+        "success",
+        "gauge.py +2 -1",
+        "2 runs, the last one passed",
+        "50d8160 gauge: a float",
+        "Not pushed",
+    ):
+        assert part in said
+
+
+def test_it_fits_a_screen_and_holds_no_control_character(asked: Any) -> None:
+    said = asked().out
+    lines = said.splitlines()
+    assert len(lines) <= 50
+    assert all(cells(line) <= 80 for line in lines[4:])
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+
+
+def test_every_statement_names_an_entry_that_can_be_shown(asked: Any, recollect: Any) -> None:
+    told = asked("--json").json
+    entries = [
+        each["entry"] for name in ("asked", "files", "commits", "open", "errors") for each in told[name]
+    ]
+    assert len(entries) == 5
+    for entry in (*entries, told["entry"], told["tests"]["entry"]):
+        assert recollect("show", entry, "--json").json["schema"] == "recollect.show-entry/1"
