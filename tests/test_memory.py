@@ -88,6 +88,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,
     "deliver": lambda memory, _: memory.deliver(memory.conversation(SESSION), "claude", dry_run=True).bytes,
     "digest": lambda memory, _: memory.digest(SESSION)[1],
+    "digests": lambda memory, _: memory.digests(),
     "edit_thread": lambda memory, _: (
         saved(memory) and memory.edit_thread("mine", "rename", new_name="his").name
     ),
@@ -106,6 +107,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "info": lambda memory, _: (memory.info().entries, memory.info().lines, memory.info().subagents),
     "ingest": lambda memory, _: memory.ingest([DATA]),
     "name": lambda memory, _: memory.name == str(memory.config.store),
+    "keep_digests": lambda memory, _: memory.keep_digests(),
     "odd_lines": lambda memory, _: memory.odd_lines(),
     "open": lambda memory, _: sessions(Memory.open(config=memory.config)),
     "page": lambda memory, _: memory.page("markdown", *memory.assemble("token expiry clock skew"))[1:],

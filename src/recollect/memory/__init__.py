@@ -645,6 +645,26 @@ class Memory:
             session = _session(view, prefix)
             return session, digest_of(list(view.entries(session)), session.facts)
 
+    def digests(self) -> dict[tuple[str, str, str], Digest]:
+        """What happened in every session, by its agent, host and id, as it is kept in the store.
+
+        Brought up to date first, unless someone is writing.
+        """
+        from recollect.insight.digest.kept import kept_digests
+
+        self._fold_if_free()
+        with contextlib.suppress(StoreBusy, StoreWriteFailed):
+            self.keep_digests(timeout=0.0)
+        with self._store.view() as view:
+            return kept_digests(view)
+
+    def keep_digests(self, *, timeout: float = 60.0) -> int:
+        """Keep a digest of every session that has news, to outlive its lines; returns how many came new."""
+        from recollect.insight.digest.kept import catch_up_digests
+
+        with self._store.writer(timeout=timeout) as writer:
+            return catch_up_digests(writer)
+
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""
         from recollect.search.completion import values
