@@ -90,6 +90,7 @@ def test_a_summary_that_counts_failures_is_red(text: str) -> None:
         "\x1b[32m 24 passed\x1b[0m (24)",
         "PASSED tests/test_a.py::test_failed_login\n3 passed",
         "[worker] Task 2 failed: boom\n[worker] 1 failed\n 9 pass\n 0 fail",
+        " 9 pass\n 0 fail\nretrying: job 2 failed, 3 failed before",
     ],
 )
 def test_no_word_makes_a_green_summary_red(text: str) -> None:

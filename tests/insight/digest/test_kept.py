@@ -14,6 +14,7 @@ from tests.support.memories import open_memory, scratch
 from recollect.insight.digest import kept
 from recollect.insight.digest.kept import DIGESTS, key_of
 from recollect.memory import Memory
+from recollect.store import derived
 from recollect.store.derived import stored_table
 from recollect.values.digests import Digest
 
@@ -46,6 +47,12 @@ def memory(tmp_path: Path) -> Memory:
 def test_every_session_has_the_digest_that_would_be_made_now(memory: Memory) -> None:
     assert memory.digests() == made_now(memory)
     assert len(memory.digests()) > 2
+
+
+def test_a_session_over_many_ranges_is_digested_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived, "_ENTRIES_AT_ONCE", 3)
+    assert memory.digests() == made_now(memory)
+    assert rows(memory) == len(memory.digests())
 
 
 def test_a_session_that_goes_on_is_digested_anew_and_the_others_are_not(

@@ -55,7 +55,9 @@ def test_copies_and_what_recollect_put_in_are_nobodys_words() -> None:
     told = Told().asks("a")
     told.add(Kind.PROMPT, "again", int(Flag.COPY))
     told.add(Kind.PROMPT, "recalled", int(Flag.INJECTED))
+    told.add(Kind.CALL, '{"command": "make"}', int(Flag.COPY), "Bash", "c")
     assert [each.text for each in told.digest.asked] == ["a"]
+    assert told.digest.tools == ()
 
 
 def test_decisions_are_choices_that_the_person_made() -> None:
