@@ -42,6 +42,7 @@ def dangers(made: Iterable[Exchange]) -> list[Danger]:
     return found
 
 
+@once
 def pastes_secret(exchange: Exchange) -> bool:
     """Whether a person gave a secret away in what they said."""
     return has_secret(exchange.asked[:_PROMPT_CHARS])

@@ -21,6 +21,7 @@ from recollect.insight.shell import Simple, simple_commands
 from recollect.values.records import HIDDEN, Flag, Kind
 from recollect.values.stored import StoredEntry
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 _FOLLOWED_MAX = 64  # runs in the background that are remembered
@@ -76,15 +77,15 @@ class Step:
         self.is_refused = self.is_refused or result.entry.text.startswith(all_signs().refused)
 
 
-def once(work: Callable[[Step], T]) -> Callable[[Step], T]:
-    """The same, worked out once for each step: several parts of a digest ask for it."""
+def once(work: Callable[[S], T]) -> Callable[[S], T]:
+    """The same, worked out once for each step or exchange: several parts of a digest ask for it."""
     name = f"{work.__module__}.{work.__name__}"
 
     @wraps(work)
-    def known(step: Step) -> T:
-        if name not in step.__dict__:
-            step.__dict__[name] = work(step)
-        found: T = step.__dict__[name]
+    def known(asked: S) -> T:
+        if name not in asked.__dict__:
+            asked.__dict__[name] = work(asked)
+        found: T = asked.__dict__[name]
         return found
 
     return known
