@@ -69,6 +69,11 @@ def test_decisions_are_choices_that_the_person_made() -> None:
     ]
 
 
+def test_what_is_pasted_decides_nothing_and_a_pick_does() -> None:
+    told = Told().asks("See:\n" + "x " * 300 + "Use a instead of b. " * 80).says("Option 1 or option 2?")
+    assert [each.text for each in told.asks("2").says("Done.").digest.decisions] == ["2"]
+
+
 def test_an_error_that_nothing_solved_stands_first() -> None:
     told = Told().asks("a").runs("make a", "error: a", failed=True).runs("make b", "error: b", failed=True)
     told.runs("make b", "ok")

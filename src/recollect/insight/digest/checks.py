@@ -14,7 +14,7 @@ from recollect.insight.shell import Simple
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "unknown"
 
-READ_CHARS = 24_000  # of an output, from its end: that is where a runner sums up
+READ_CHARS = 12_000  # of an output, from its end: that is where a runner sums up
 HEAD_CHARS = 4_000  # and from its beginning, where it says why it did not start
 _LINE_CHARS = 300  # a longer line sums up nothing
 

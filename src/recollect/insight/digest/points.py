@@ -19,7 +19,8 @@ DECISIONS_MAX = 8
 OPEN_MAX = 5
 _TEXT_CHARS = 240
 _PLAN_CHARS = 4_000
-_PROMPT_CHARS = 1_500
+_PROMPT_CHARS = preferences.PASTED_CHARS + 1  # more would not be read
+_PICK_CHARS = 200
 _TAIL_CHARS = 1_500
 
 
@@ -36,22 +37,26 @@ def decisions(made: Sequence[Exchange]) -> list[Statement]:
 
 def _settled(before: Exchange | None, exchange: Exchange) -> Iterator[Statement]:
     if exchange.prompt is not None and not exchange.is_command:
-        text = exchange.asked[:_PROMPT_CHARS]
-        _, settled = preferences.remarks(text)
-        chosen = settled or [
-            each for each in preferences.sentences(preferences.spoken(text)) if _CHOOSES.search(each)
-        ]
-        if (
-            not chosen
-            and before is not None
-            and before.said
-            and len(text) < 200
-            and _OFFERS.search(before.said[-1].entry.text[-1500:])
-        ):
-            chosen = [text] if _PICKS.search(text) else []
+        chosen = _remarked(exchange.asked) or _picked(before, exchange.asked)
         yield from (Statement(_short(each), exchange.prompt.id) for each in chosen[:2])
     for step in exchange.steps:
         yield from _answered(step)
+
+
+def _remarked(asked: str) -> list[str]:
+    """What a prompt settles in a sentence of its own; what is pasted behind it settles nothing."""
+    _, settled = preferences.remarks(asked[:_PROMPT_CHARS])
+    said = "" if settled else preferences.spoken(asked[:_PROMPT_CHARS])
+    if not _CHOOSES.search(said):
+        return settled
+    return [each for each in preferences.sentences(said) if _CHOOSES.search(each)]
+
+
+def _picked(before: Exchange | None, asked: str) -> list[str]:
+    """A short prompt that picks one of what the agent offered."""
+    if before is None or not before.said or len(asked) >= _PICK_CHARS or not _PICKS.search(asked):
+        return []
+    return [asked] if _OFFERS.search(before.said[-1].entry.text[-_TAIL_CHARS:]) else []
 
 
 def _answered(step: Step) -> Iterator[Statement]:
@@ -105,9 +110,11 @@ def replies(step: Step) -> str:
 
 
 def _left_over(answer: str) -> str:
-    undone = _NOT_YET.search(answer[-_TAIL_CHARS:])
-    if undone is not None:
-        return undone[0].strip()
+    tail = answer[-_TAIL_CHARS:]
+    if (undone := _NOT_YET.search(tail)) is not None:
+        begin = max(tail.rfind(mark, 0, undone.start()) for mark in ".!?\n") + 1
+        end = _SENTENCE_END.search(tail, undone.end())
+        return tail[begin : end.start() if end else None].strip()
     for each in preferences.sentences(answer[-preferences.ANSWER_CHARS :]):
         if _LEFT.search(each):
             return each
@@ -134,10 +141,8 @@ _PICKS = re.compile(
     r"^\W{0,3}(?:\d|[a-d]\b|option|the (?:first|second|third|last)|both|yes,? (?:but|and|use)|no,? )",
     re.IGNORECASE,
 )
-_NOT_YET = re.compile(
-    r"[^.!?\n]{0,200}\bnot (?:yet )?(?:pushed|committed|merged|deployed|tested)\b[^.!?\n]{0,200}",
-    re.IGNORECASE,
-)
+_NOT_YET = re.compile(r"\bnot (?:yet )?(?:pushed|committed|merged|deployed|tested)\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.!?\n]")
 _LEFT = re.compile(
     r"\b(?:out of scope|follow-?up|to be done|untracked|uncommitted|remember to|pre-?existing|later"
     r"|limitation)\b"

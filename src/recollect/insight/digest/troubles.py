@@ -89,10 +89,14 @@ def errors_of(steps: Iterable[Step]) -> tuple[list[Trouble], int]:
 
 def gist(text: str) -> str:
     """The line of an error that says most."""
-    lines = [line.strip() for line in text[:_TAIL_CHARS].splitlines() if line.strip()]
-    lines = [line for line in lines if not _HEADING.match(line)]
-    telling = [line for line in lines if _TELLING.search(line)]
-    return ((telling or lines or [""])[0])[:_TEXT_CHARS]
+    first = ""
+    for line in text[:_TAIL_CHARS].splitlines():
+        line = line.strip()
+        if line and not _HEADING.match(line):
+            if _TELLING.search(line):
+                return line[:_TEXT_CHARS]
+            first = first or line
+    return first[:_TEXT_CHARS]
 
 
 def _is_no_error(step: Step) -> bool:
