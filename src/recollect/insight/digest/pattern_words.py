@@ -112,7 +112,6 @@ CAUSE = _any(
     r"the (?:\w+ ){0,2}(?:issue|problem|bug|culprit|reason|error) (?:is|was)\b",
     "原因|なので|ため|원인|때문|问题在于",
 )
-ROOT_CAUSE = _any(r"\broot cause\b", "根本原因")
 REFACTORED = _any(r"\b(?:refactored|renamed|extracted|consolidated|de-?duplicated)\b")
 ITEM = re.compile(r'"(?:subject|content|step|description|title)"\s*:\s*"')
 MAKES_LIST = re.compile(r'"(?:subject|todos|plan|tasks|items)"')

@@ -6,6 +6,7 @@ overcome. Words of the prompt and of the closing answer only tell apart what the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from recollect.agents.registry import all_tools
@@ -164,8 +165,8 @@ def _tries(step: Step) -> bool:
 def _debugging(look: _Look) -> str:
     if look.has_plan or words.REVIEW_ASKED.search(look.request):
         return ""
-    is_told = words.WHY.search(look.asked) or words.CAUSE.search(look.answer)
-    if (look.is_reported and is_told) or words.ROOT_CAUSE.search(look.answer):
+    is_told = look.is_reported and (words.WHY.search(look.asked) or words.CAUSE.search(look.answer))
+    if is_told or "root cause" in look.answer.lower():
         return look.step_where(lambda step: step.command or _is_reading(step)) or look.answer_id
     return ""
 
@@ -217,9 +218,19 @@ def _architecture(look: _Look) -> str:
     if look.is_reported or not (is_choice or not look.steps):
         return ""
     least = 1 if is_choice else 2
-    weighed = {found.lower() for found in words.WEIGHS.findall(look.answer)}
-    structure = words.STRUCTURE.findall(f"{look.asked}\n{look.answer[:2000]}")
-    return look.answer_id if min(len(weighed), len({*map(str.lower, structure)})) >= least else ""
+    is_weighed = _has_words(words.WEIGHS, look.answer, least)
+    about = f"{look.asked}\n{look.answer[:2000]}"
+    return look.answer_id if is_weighed and _has_words(words.STRUCTURE, about, least) else ""
+
+
+def _has_words(rule: re.Pattern[str], text: str, least: int) -> bool:
+    """Whether a text has so many different words of a rule."""
+    found: set[str] = set()
+    for match in rule.finditer(text):
+        found.add(match[0].lower())
+        if len(found) >= least:
+            return True
+    return False
 
 
 def _records_decision(step: Step) -> bool:
