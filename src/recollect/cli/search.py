@@ -73,9 +73,6 @@ def _ranking(command: Parser) -> None:
     command.add_argument("--recency", action="store_true", help="let a hit's score fade by e^(-0.007 x days)")
     command.add_argument("--boost-project", metavar="P", help="prefer projects whose name contains P")
     command.add_argument(
-        "--rerank", action="store_true", help="let MiniLM order the first 50: slow, better on code"
-    )
-    command.add_argument(
         "--fusion",
         choices=FUSIONS,
         default="minmax",
@@ -118,7 +115,6 @@ def search(args: argparse.Namespace, screen: Screen) -> int:
             strategy=args.strategy,
             recency=args.recency,
             project_boost=args.boost_project or "",
-            rerank=args.rerank,
             collapse=not args.no_collapse,
         )
     shown = list(_within(results.hits, args.max_tokens))

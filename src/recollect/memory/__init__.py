@@ -365,7 +365,6 @@ class Memory:
         strategy: str = "auto",
         recency: bool = False,
         project_boost: str = "",
-        rerank: bool = False,
         collapse: bool = True,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
@@ -392,7 +391,6 @@ class Memory:
             strategy,
             recency,
             project_boost,
-            rerank,
             collapse,
             now,
         )

@@ -137,63 +137,62 @@ class _ThreadIndexes:
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
         """The answer to a request, after a moment's catching up."""
-        reranker = self._embedder("minilm") if request.rerank else None
         meaning = request.mode != "text"
-        with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
+        with self.asking(meaning, waiting=waiting, seconds=seconds) as search:
             results = search.run(request)
             if search.text.rows >= results.fresh.text:
                 return results
         # A damaged index counts as absent from the moment it fails, which may be in the midst of a search.
         self._passing = None
-        with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
+        with self.asking(meaning, waiting=waiting, seconds=seconds) as search:
             return search.run(request)
 
     @contextlib.contextmanager
     def asking(
-        self,
-        meaning: bool,
-        *,
-        waiting: int = 0,
-        seconds: float = CATCH_UP_SECONDS,
-        reranker: Embedder | None = None,
+        self, meaning: bool, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS
     ) -> Iterator[Search]:
         """The present state, ready to be asked as often as one likes, by `meaning` too."""
-        self.catch_up(seconds=seconds, vectors=meaning)
+        self.catch_up(seconds=seconds, vectors=meaning, exchanges=meaning)
         with self._store.view() as view:
             info = view.info()
             vectors = self._vector_index(info) if meaning else None
+            exchanges = self._exchange_index(info) if meaning else None
             text, sessions = self._text_index(info), self._session_table(view)
-            passing, fresh = self._filters_known(text, info), self._fresh(info, waiting)
-            exchanges = self._exchange_index(info)
-            yield Search(
-                view, text, sessions, vectors, reranker, passing=passing, fresh=fresh, exchanges=exchanges
-            )
+            passing, fresh = self._filters_known(text, info), self._fresh(info, waiting, meaning)
+            yield Search(view, text, sessions, vectors, passing=passing, fresh=fresh, exchanges=exchanges)
 
     def catch_up(
-        self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
+        self,
+        *,
+        seconds: float | None = None,
+        vectors: bool = True,
+        exchanges: bool = True,
+        progress: Progress | None = None,
     ) -> None:
         """Index what is new; where another thread is at it, wait so long and go on with what that did."""
         began = time.monotonic()
-        if self._is_current(vectors):
+        if self._is_current(vectors, exchanges):
             return
         if not self._catching_up.acquire(timeout=-1 if seconds is None else seconds):
-            self._is_current(vectors)  # what was committed meanwhile is seen
+            self._is_current(vectors, exchanges)  # what was committed meanwhile is seen
             return
         try:
             left = None if seconds is None else max(seconds - (time.monotonic() - began), 0.0)
-            self._catch_up(left, vectors, progress)
+            self._catch_up(left, vectors, exchanges, progress)
         finally:
             self._catching_up.release()
 
-    def _is_current(self, vectors: bool) -> bool:
+    def _is_current(self, vectors: bool, exchanges: bool) -> bool:
         """Whether the indexes, as they are on disk now, reach the store's end."""
         with self._store.view() as view:
             info = view.info()
             text = self._text_index(info)
             text.reload()
-            exchanges = self._exchange_index(info)
-            exchanges.reload()
-            current = text.is_current(view) and exchanges.is_current(view)
+            current = text.is_current(view)
+            if exchanges:
+                asked = self._exchange_index(info)
+                asked.reload()
+                current = current and asked.is_current(view)
         if not vectors:
             return current
         index = self._vector_index(info)
@@ -201,7 +200,9 @@ class _ThreadIndexes:
             index.reload()
         return current and index.rows >= info.rows_end
 
-    def _catch_up(self, seconds: float | None, vectors: bool, progress: Progress | None) -> None:
+    def _catch_up(
+        self, seconds: float | None, vectors: bool, exchanges: bool, progress: Progress | None
+    ) -> None:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         while True:
             with self._store.view() as view:
@@ -214,10 +215,11 @@ class _ThreadIndexes:
                     text.catch_up(view, deadline=until, progress=_named(progress, "text"))
             if text.rows >= info.rows_end or text.rows == before or time.monotonic() >= deadline:
                 break
-        with self._store.view() as view:
-            exchanges = self._exchange_index(view.info())
-            if not exchanges.is_current(view):
-                exchanges.catch_up(view, deadline=_deadline(seconds), progress=_named(progress, "exchanges"))
+        if exchanges:
+            with self._store.view() as view:
+                asked = self._exchange_index(view.info())
+                if not asked.is_current(view):
+                    asked.catch_up(view, deadline=_deadline(seconds), progress=_named(progress, "exchanges"))
         if vectors:
             index = self._vector_index(info)
             if index.rows < info.rows_end:
@@ -233,7 +235,7 @@ class _ThreadIndexes:
         with self._store.view() as view:
             info = view.info()
         self._vector_index(info)
-        return self._fresh(info, waiting)
+        return self._fresh(info, waiting, meaning=True)
 
     # -- opened once, and again when the store was rewritten ---------------------------------
 
@@ -270,10 +272,11 @@ class _ThreadIndexes:
             self._passing = state, Passing(text, info.rows_end)
         return self._passing[1]
 
-    def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
-        index = self._text_index(info)
-        text = _entries_below(index.rows, info)
-        stopped = index.stopped or self._exchange_index(info).stopped
+    def _fresh(self, info: StoreInfo, waiting: int, meaning: bool) -> Fresh:
+        """How much is seen of the store; by meaning an entry is seen once its exchange is indexed too."""
+        by_words = [self._text_index(info), *([self._exchange_index(info)] if meaning else [])]
+        text = _entries_below(min(index.rows for index in by_words), info)
+        stopped = next((index.stopped for index in by_words if index.stopped), "")
         if self._vectors is None:
             return Fresh(info.entries, text, 0, waiting, stopped)
         vectors = self._vectors[2]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from recollect.search.session_filters import Sessions
 from recollect.search.snippet import Marks, highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
-from recollect.search.time_words import window
+from recollect.search.time_words import is_of_present, window
 from recollect.search.weights import NOT_NEAR_WEIGHT
 from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
@@ -36,7 +36,6 @@ from recollect.values.stored import StoredEntry
 from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
-    from recollect.search.embed.contract import Embedder
     from recollect.search.text.exchanges import ExchangeIndex
     from recollect.search.vectors.index import VectorIndex
 
@@ -45,7 +44,6 @@ _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how mu
 PATTERN_SECONDS = 2.0  # of a question with regular expressions: to read, to match and to mark
 PATTERN_FIND_SHARE, PATTERN_SHARE = 0.85, 0.95  # then marking begins, and then what does not end is ended
 PATTERN_ROWS = 16  # read at a time, newest first: however long they are, not much of the time
-RERANKED = 50
 FOLDED_MAX = 150  # of the best: what comes behind them is not compared
 WEIGHT_MAX = 1_000.0
 SIMILAR_NAMED = 10
@@ -70,7 +68,6 @@ class Request:
     strategy: str = "auto"
     recency: bool = False
     project_boost: str = ""
-    rerank: bool = False
     collapse: bool = True
     now: datetime.datetime | None = None
     only: Node | None = None
@@ -97,15 +94,13 @@ class Search:
         text: TextIndex,
         sessions: Sessions,
         vectors: VectorIndex | None = None,
-        reranker: Embedder | None = None,
         *,
         passing: Passing,
         fresh: Fresh,
         exchanges: ExchangeIndex | None = None,
     ) -> None:
         self._view, self._text, self._sessions = view, text, sessions
-        self._vectors, self._reranker = vectors, reranker
-        self._passing, self._fresh = passing, fresh
+        self._vectors, self._passing, self._fresh = vectors, passing, fresh
         self._matcher = Matcher(text, sessions)
         self._exchanges = None if exchanges is None else Side(exchanges, Matcher(exchanges, sessions))
 
@@ -188,15 +183,17 @@ class Search:
         if meaning is not None and gathering.explain.get("text") == 0:
             notes = (*notes, BY_MEANING)
         options = self._options(node, words, request, now)
-        found = gathering.found()
-        ranking = fuse.rank(gathering.candidates(), options)
+        found, candidates = gathering.found(), gathering.candidates()
+        if options.present:
+            candidates = replace(candidates, alike=gathering.alike(candidates))
+        ranking = fuse.rank(candidates, options)
         pointed = np.array([stored.row for stored, _ in (*near, *not_near)], np.int64)
         # What only stands beside hits lifts them, and is none itself.
         own = ranking.parts["text"] + ranking.parts["dense"] > 0
         order = ranking.order[(own & ~np.isin(found.rows, pointed))[ranking.order]]
         best = found.taken(order)
         groups = _groups(best, request)
-        enough = len(groups) >= request.offset + request.limit and not request.rerank
+        enough = len(groups) >= request.offset + request.limit
         missing = 0 if enough else _depth(request) - len(best)
         rest = gathering.rest(missing, np.append(best.rows, pointed))
         total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
@@ -216,6 +213,7 @@ class Search:
             recency=request.recency,
             boosted_sessions=tuple(boosted),
             window=window(words, now.astimezone()),
+            present=is_of_present(words),
             text_max=self._matcher.ceiling(node),
         )
 
@@ -268,8 +266,6 @@ class Search:
     def _present(self, listed: _Listed, words: list[str], request: Request, marks: Marks | None) -> list[Hit]:
         """The hits of one page; only they are read from the store."""
         groups = listed.groups or _groups(listed.found, request)
-        if request.rerank and words and self._reranker is not None:
-            groups = self._reranked(self._reranker, listed, groups, " ".join(words))
         page = groups[request.offset : request.offset + request.limit]
         rows = listed.found.rows
         stored = self._view.entries_at([int(rows[group[0]]) for group in page])
@@ -286,16 +282,6 @@ class Search:
             )
             for each, (first, *others) in zip(stored, page, strict=True)
         ]
-
-    def _reranked(
-        self, reranker: Embedder, listed: _Listed, groups: list[list[int]], words: str
-    ) -> list[list[int]]:
-        from recollect.search.embed.contract import rerank
-
-        first, rest = groups[:RERANKED], groups[RERANKED:]
-        stored = self._view.entries_at([int(listed.found.rows[group[0]]) for group in first])
-        scores = rerank(reranker, words, [each.entry.text for each in stored])
-        return [first[n] for n in sorted(range(len(first)), key=lambda n: (-scores[n], n))] + rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +311,7 @@ def _depth(request: Request) -> int:
 
     So every page comes out of the same list, only cut elsewhere.
     """
-    shown = max(request.offset + request.limit, RERANKED if request.rerank else 0)
+    shown = request.offset + request.limit
     return shown + FOLDED_MAX if request.collapse else shown
 
 

@@ -1,6 +1,6 @@
 """What of an entry is indexed, and as what: pure functions from an entry to terms.
 
-    body    the words of what a person would read; of a tool call its arguments, not their JSON
+    body    what a person would read; of a tool call its arguments, not their JSON, and each line once
     whole   what the word analyzer would break, in one piece: `token_store.py`, `std::io::Error`, `v1.2.3`
     parts   what it would not break: the humps of `getUserName`
     cjk     Chinese, Japanese and Korean by pairs of characters, and by single ones
@@ -17,7 +17,7 @@ import functools
 import hashlib
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -163,9 +163,18 @@ def identifiers(texts: Sequence[str]) -> list[Identifiers]:
 def _arguments(text: str) -> str:
     """The values of a tool's input, without the names that every call of the tool has."""
     try:
-        return "\n".join(_leaves(orjson.loads(encodable(text))))
+        return "\n".join(_once(_leaves(orjson.loads(encodable(text)))))
     except (ValueError, RecursionError):
         return _unescaped(text)
+
+
+def _once(values: Iterable[str]) -> Iterator[str]:
+    """The lines of some values, those that several have only once: an edit has the text around it twice."""
+    known: set[str] = set()
+    for value in values:
+        lines = value.split("\n")
+        yield from (line for line in lines if line not in known)
+        known.update(lines)
 
 
 def _leaves(value: Any) -> Iterator[str]:

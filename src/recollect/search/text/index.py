@@ -89,7 +89,7 @@ class TextIndex:
     """
 
     NAME = "text"
-    FORMAT = 3
+    FORMAT = 4
 
     def __init__(self, place: Place, epoch: int) -> None:
         self._place = place
