@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from recollect.search.stop_words import STOP_WORDS
+from recollect.values.stop_words import STOP_WORDS
 from recollect.values.stored import StoredEntry
 
 QUOTE_CHARS = 320

@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from recollect.search.stop_words import STOP_WORDS
 from recollect.search.text.fields import is_grammar
 from recollect.values.hits import Snippet
 from recollect.values.records import Entry, Kind
+from recollect.values.stop_words import STOP_WORDS
 
 WIDTH_CHARS = 240  # of a window
 WINDOWS = 2

@@ -18,7 +18,6 @@ import tantivy
 
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
-from recollect.search.stop_words import STOP_WORDS
 from recollect.search.text.fields import encodable, is_grammar, path_term, split_humps
 from recollect.search.text.index import TextIndex
 from recollect.search.weights import (
@@ -33,9 +32,11 @@ from recollect.search.weights import (
 from recollect.values.errors import UsageError
 from recollect.values.lazy import lazy
 from recollect.values.records import Kind
+from recollect.values.stop_words import STOP_WORDS
 
 TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
 SENTENCE_TERMS_MAX = 64
+COMPLETE_WORDS_MAX = 64
 ROWS_AS_TERMS = 1_000  # up to so many, single terms are several times faster than a set of them
 VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 
@@ -58,6 +59,7 @@ class Matcher:
         self._sessions = sessions
         self._ranked: dict[Node, Query] = {}
         self._filters: dict[Node, Query | None] = {}
+        self._told: dict[tuple[str, str], list[str]] = {}
 
     def ranked(self, node: Node) -> Query:
         """What satisfies the filters and holds at least one of the words."""
@@ -113,8 +115,12 @@ class Matcher:
         return Query.boolean_query([(_MUST, query), *([(_MUST, filters)] if filters else [])])
 
     def complete(self, node: Node) -> Query | None:
-        """What holds every word of the question that says something; None where that is less than two."""
-        words = [self._anywhere(word) for word in " ".join(words_of(node)).split()]
+        """What holds every word of the question that says something; None where that is less than two.
+
+        A long text asks for no such thing: it stands somewhere as it is, or nowhere.
+        """
+        asked = " ".join(words_of(node)).split()
+        words = [self._anywhere(word) for word in asked] if len(asked) <= COMPLETE_WORDS_MAX else []
         every: Clauses = [(_MUST, each) for each in words if each is not None]
         if len(every) < 2:
             return None
@@ -222,6 +228,11 @@ class Matcher:
 
     def _telling(self, field: str, text: str) -> list[str]:
         """The terms that say something, the rarest of them if there are too many."""
+        if (field, text) not in self._told:
+            self._told[field, text] = self._told_by(field, text)
+        return self._told[field, text]
+
+    def _told_by(self, field: str, text: str) -> list[str]:
         every = sorted(set(self._index.analyze(field, text)))
         terms = [term for term in every if term not in self._stop_terms and not is_grammar(term)] or every
         if len(terms) <= TERMS_MAX:
