@@ -171,7 +171,8 @@ class Gathering:
 
     def _add(self, rows: Array) -> None:
         """Entries that one side, or neither, has found: what stands beside a hit may be what was meant."""
-        fresh = np.setdiff1d(rows, self.found().rows).tolist()
+        known = [each.rows for each in self._found]
+        fresh = np.setdiff1d(rows, np.concatenate(known) if known else []).tolist()
         if fresh:
             self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
 
