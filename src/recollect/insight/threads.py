@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from recollect.agents.saved import is_conversation
 from recollect.search.session_filters import thread_numbers
 from recollect.values.history import Thread
 from recollect.values.records import Relation
@@ -21,12 +22,15 @@ _NEVER_MS = 1 << 62
 def threads(sessions: Iterable[Session], project: str = "") -> list[Thread]:
     """The threads that these sessions form, the most recently active first.
 
+    A copy that we wrote and nobody went on in is no part of any, but ties what it is a copy of to its forks.
+
     With `project`, those that have a session whose project's name contains it, in any case.
     """
     everything = dict(enumerate(sessions))
     groups: dict[int, list[Session]] = {}
     for number, first in thread_numbers(everything).items():
-        groups.setdefault(first, []).append(everything[number])
+        if is_conversation(everything[number].facts.agent) and not everything[number].facts.is_untouched_copy:
+            groups.setdefault(first, []).append(everything[number])
     wanted = project.casefold()
     found = [_thread(group) for group in groups.values() if _fits(group, wanted)]
     return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))

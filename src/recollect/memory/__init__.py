@@ -257,12 +257,13 @@ class Memory:
         return sum(1 for _ in self._store.pending(patient=False))
 
     def sessions(self) -> list[Session]:
-        """Every session, the most recently active last."""
+        """Every session, the most recently active last; a copy of ours only once somebody went on in it."""
         from recollect.agents.saved import is_conversation
 
         with self.view() as view:
             found = [each for each in view.sessions() if is_conversation(each.facts.agent)]
-            return sorted(found, key=lambda s: (s.facts.ended_ms, s.facts.id))
+        found = [each for each in found if not each.facts.is_untouched_copy]
+        return sorted(found, key=lambda s: (s.facts.ended_ms, s.facts.id))
 
     def session(self, prefix: str) -> Session:
         """The session whose id starts so."""
@@ -590,7 +591,8 @@ class Memory:
         """Conversations with everything that continued them, the latest first."""
         from recollect.insight.threads import threads
 
-        return threads(self.sessions(), project)
+        with self.view() as view:
+            return threads(view.sessions(), project)
 
     def catalog(
         self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS, imported: bool = False
