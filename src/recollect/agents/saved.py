@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from recollect.agents.contract import Agent
+from recollect.agents.contract import Agent, Parser
+from recollect.agents.decisions import PROJECTS, DecisionParser
 from recollect.agents.fields import (
     INJECTED,
     NAME_CHARS_MAX,
@@ -39,6 +40,7 @@ DELETE: Final = "delete"
 Window = tuple[int, int]
 
 _PATH: Final = "recollect:curated/"
+_DECISIONS: Final = "recollect:projects"
 _PROJECT_CHARS_MAX: Final = 1_000
 _TIME_MS_MAX: Final = 2**53 - 1
 
@@ -51,6 +53,11 @@ def is_conversation(agent: str) -> bool:
 def curated_file(id_: str) -> SourceFile:
     """The source that the thread of this id is kept in."""
     return SourceFile(AGENT, _PATH + id_, session=id_, provenance=Provenance.OWN)
+
+
+def decisions_file() -> SourceFile:
+    """The source that what was decided about projects is kept in."""
+    return SourceFile(AGENT, _DECISIONS, session=PROJECTS, provenance=Provenance.OWN)
 
 
 def thread_of(record: dict[str, Any]) -> SavedThread | None:
@@ -91,8 +98,8 @@ class SavedThreads(Agent):
     def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
         return None
 
-    def parser(self, source: SourceFile, state: Mapping[str, Any]) -> CuratedParser:
-        return CuratedParser(source, state)
+    def parser(self, source: SourceFile, state: Mapping[str, Any]) -> Parser:
+        return DecisionParser(state) if source.path == _DECISIONS else CuratedParser(source, state)
 
 
 class CuratedParser:

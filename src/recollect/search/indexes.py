@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
+from recollect.search.projects import named
 from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
 from recollect.search.text.index import TextIndex
@@ -244,7 +245,7 @@ class _ThreadIndexes:
 
     def _session_table(self, view: View) -> Sessions:
         if self._sessions is None or self._sessions[0] is not view:
-            self._sessions = view, Sessions(view.session_rows())
+            self._sessions = view, Sessions(named(view).session_rows())
         return self._sessions[1]
 
     def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:

@@ -1,4 +1,4 @@
-"""Which sessions a filter means: `project: agent: host: branch: session: thread:`.
+"""Which sessions a filter means: `project: label: agent: host: branch: session: thread:`.
 
 What is known of a session changes while it goes on, so nothing of it is in the text index;
 a filter becomes a set of session rows at the moment it is asked. Which sessions are one thread is
@@ -13,7 +13,7 @@ from recollect.store.contract import SessionRows
 from recollect.values.lazy import lazy
 from recollect.values.stored import Session
 
-SESSION_FIELDS = ("agent", "branch", "host", "project", "session", "thread")
+SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thread")
 
 
 class Sessions:
@@ -104,6 +104,7 @@ _MATCHES: dict[str, Callable[[Session, str], bool]] = {
     "agent": lambda session, value: value in session.facts.agent.lower(),
     "branch": lambda session, value: value in session.facts.branch.lower(),
     "host": lambda session, value: value in session.host.lower(),
-    "project": lambda session, value: value in session.facts.project.lower(),
+    "label": lambda session, value: session.is_labelled(value),
+    "project": lambda session, value: session.is_of_project(value),
     "session": lambda session, value: session.facts.id.lower().startswith(value),
 }

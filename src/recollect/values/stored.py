@@ -13,12 +13,26 @@ class Session:
     """A stored session: what is known of it, where it is from, how much it shows.
 
     `imported`: no log of this person's own agents has it, and what is known of it anyone may have made up.
+    `aliases` are the other names of its project, `labels` what a person said of that, as `key=value`:
+    whoever names projects adds both (`recollect.search.projects`).
     """
 
     facts: SessionFacts
     host: str
     entries: int
     imported: bool = False
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    labels: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def is_of_project(self, part: str) -> bool:
+        """Whether a name of its project contains this, in any case."""
+        wanted = part.casefold()
+        return any(wanted in name.casefold() for name in (self.facts.project, *self.aliases))
+
+    def is_labelled(self, part: str) -> bool:
+        """Whether a label of its project contains this, in any case."""
+        wanted = part.casefold()
+        return any(wanted in label.casefold() for label in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
