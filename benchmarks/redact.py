@@ -173,12 +173,13 @@ KINDS: tuple[tuple[str, Callable[[random.Random], str], str], ...] = (
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.redact", description="Measure redaction.")
     parser.add_argument("--corpus", type=Path, default=os.environ.get("RECOLLECT_CORPUS"), metavar="DIR")
+    parser.add_argument("--whole", action="store_true", help="read all logs of the corpus, not an even pick")
     parser.add_argument("--show", action="store_true", help="print what is masked in code and logs")
     parser.add_argument("--scanner", action="store_true", help="compare with kingfisher")
     arguments = parser.parse_args(argv)
     marks = [_planted(), _spelled(), _false_hits(_code(), arguments.show, "ordinary code")]
     if arguments.corpus:
-        texts = sorted(set(_logs(Path(arguments.corpus))))
+        texts = sorted(set(_logs(Path(arguments.corpus), sys.maxsize if arguments.whole else LOG_BYTES)))
         marks += [_speed(texts), _false_hits(texts, arguments.show, "real logs")]
     if arguments.scanner:
         _compare_planted()
@@ -355,11 +356,10 @@ def _code() -> list[str]:
     return [file.read_text("utf-8", "replace") for file in files]
 
 
-def _logs(corpus: Path) -> Iterator[str]:
-    """The strings of an even pick of log files."""
+def _logs(corpus: Path, left: int) -> Iterator[str]:
+    """The strings of an even pick of log files, so many bytes of them."""
     files = sorted(corpus.rglob("*.jsonl"))
     random.Random(1).shuffle(files)
-    left = LOG_BYTES
     for file in files:
         if left <= 0:
             return

@@ -2,7 +2,11 @@
 
 Every value is drawn when it is asked for, so nothing in this file is a secret. Rules were tuned on one half of
 the spellings, by the checksum of their name, and scored on the other; `LATER` was written when that was done.
-What was missed then was looked at, so for the next rules a new set is due.
+What was missed then was looked at, so for the next rules a new set is due. `BLIND` is such a set by now: what
+an author wrote who did not know the rules, 77 kinds out of 360 spellings of which 83 were missed; the rules were
+tuned on them, so they are no longer unseen. Of their values most are plain words, so that only the place tells.
+`GUESSED` are 149 drawn from those of 914, written down beside a third set of that author, that are masked now:
+they show that nothing broke, not how much is found.
 
 In a spelling `@@` is the value, `@64@` the value in base64, `@wrap@` the value over several lines, `@%@`
 percent-encoded. What must not be left of it is what `planted` gives beside the text.
@@ -39,6 +43,10 @@ class Spelling:
     def group(self) -> str:
         if self.name.startswith("later: "):
             return "later"
+        if self.name.startswith("blind: "):
+            return "of a blind author"
+        if self.name.startswith("guessed: "):
+            return "guessed beside those"
         return "one half" if zlib.crc32(self.name.encode()) % 2 == 0 else "other half"
 
     def planted(self, seed: int) -> tuple[str, list[str]]:
@@ -55,7 +63,7 @@ class Spelling:
 
 def spellings() -> Iterator[Spelling]:
     """All of them; a name is used once."""
-    for name, draw, text in (*ISSUED, *PLACED, *WORDED, *LATER):
+    for name, draw, text in (*ISSUED, *PLACED, *WORDED, *LATER, *BLIND, *GUESSED):
         yield Spelling(name, draw, text)
 
 
@@ -119,6 +127,28 @@ def joined(*parts: Draw | str) -> Draw:
 
 def uuid(by: random.Random) -> str:
     return "-".join("".join(by.choices(HEX, k=count)) for count in (8, 4, 4, 4, 12))
+
+
+PLANTS = (
+    "marigold", "foxglove", "snowdrop", "huckleberry", "clementine", "lavender", "dandelion", "buttercup", "figtree",
+    "hazelnut", "rhubarb", "elderberry", "snapdragon", "larkspur", "chestnut", "mulberry", "Lavendel", "Zimtstern",
+    "Schmetterling", "Buntspecht", "driftwood", "cobblestone", "lighthouse", "quicksilver", "kaleidoscope",
+)  # fmt: skip
+
+
+def plant(by: random.Random) -> str:
+    """`marigold`"""
+    return by.choice(PLANTS)
+
+
+def two_plants(by: random.Random) -> str:
+    """`marigold-foxglove`"""
+    return by.choice("-_").join(by.sample(PLANTS, 2))
+
+
+def phrase(by: random.Random) -> str:
+    """`marigold and foxglove`"""
+    return f"{by.choice(PLANTS)} and {by.choice(PLANTS)}"
 
 
 def two_words(by: random.Random) -> str:
@@ -1003,3 +1033,239 @@ _GIVEN = {
 WORDED: Rows = tuple(
     (f"{shape}, {place}", draw, text) for shape, draw in _SHAPES.items() for place, text in _GIVEN.items()
 )
+
+# -- by an author who did not know the rules; the rules were changed after these ------------------------
+
+BLIND: Rows = (
+    ("blind: toml pass", plant, '[smtp]\nhost = "mail.local"\nuser = "noreply"\npass = "@@"'),
+    ("blind: xml attribute", plant, '<dataSource url="jdbc:mysql://db/wiki" user="wiki" password="@@"/>'),
+    ("blind: xml property", plant, '<property name="hibernate.connection.password">@@</property>'),
+    ("blind: build step", two_plants, "Step 4/9 : ENV ADMIN_PASSWORD=@@\n ---> Running in 7a1fd0c2b9e3"),
+    ("blind: env two words", plant, "ENV REDIS_PASS @@\nEXPOSE 8080"),
+    ("blind: netrc", plant, "machine git.local login robot password @@"),
+    ("blind: netrc lines", plant, "machine git.local\nlogin deploy\npassword @@\nmachine other.local"),
+    ("blind: identified by", two_plants, "mysql> CREATE USER 'etl'@'%' IDENTIFIED BY '@@';\nQuery OK"),
+    ("blind: identified bare", plant, "SQL> ALTER USER scott IDENTIFIED BY @@;\nUser altered."),
+    ("blind: alter role", plant, "psql -c \"ALTER ROLE reporting WITH LOGIN PASSWORD '@@'\""),
+    ("blind: create login", plant, "CREATE LOGIN reporting WITH PASSWORD = N'@@', CHECK_POLICY = OFF;"),
+    ("blind: set password", plant, "SET PASSWORD FOR 'app'@'localhost' = PASSWORD('@@');"),
+    ("blind: insert into", plant, "INSERT INTO users (name, password) VALUES ('ada', '@@');"),
+    ("blind: subscript", phrase, 'DATABASES["default"]["PASSWORD"] = "@@"'),
+    ("blind: session secret", phrase, "export const config = { jwtSecret: '@@', port: 8080 };"),
+    ("blind: java literal", plant, 'private static final String DB_PASS = "@@";'),
+    ("blind: keyword", plant, 'conn = psycopg2.connect(host="db", user="app", password="@@")'),
+    ("blind: auth tuple", plant, 'r = requests.get("https://ci.local/api", auth=("admin", "@@"))'),
+    ("blind: basic auth call", plant, 'req.SetBasicAuth("prometheus", "@@")'),
+    ("blind: setter", plant, 'ds.setPassword("@@");'),
+    ("blind: credential", plant, 'Credentials = new NetworkCredential("noreply", "@@")'),
+    ("blind: credentials", two_plants, "credentials=PlainCredentials('worker', '@@')"),
+    ("blind: array", plant, "'password' => '@@',\n'charset' => 'utf8mb4',"),
+    ("blind: fallback", two_plants, 'const secret = process.env.JWT_SECRET || "@@";'),
+    ("blind: define", plant, "define( 'DB_PASSWORD', '@@' );"),
+    ("blind: environment variable", plant, "[Environment]::SetEnvironmentVariable('DEPLOY_PASSWORD','@@','User')"),
+    ("blind: prompt", plant, "Username: root\nPassword: @@\nLast login: Tue Mar 11"),
+    ("blind: prompt sudo", plant, "[sudo] password for ada: @@\nSorry, try again."),
+    ("blind: prompt aws", of(BASE64, 40), "AWS Access Key ID [None]: @aws@\nAWS Secret Access Key [None]: @@"),
+    ("blind: prose", two_plants, "For staging the admin password is @@, but please don't commit it."),
+    ("blind: prose quoted", plant, 'I could not log in until I used the password "@@" from the wiki.'),
+    ("blind: prose german", joined(plant, "-12"), "Das Passwort für den Testserver lautet @@, bitte nicht weitergeben."),
+    ("blind: expect", plant, 'expect "Password:" { send "@@\\r" }'),
+    ("blind: wifi", two_plants, 'nmcli dev wifi connect Guest password "@@"'),
+    ("blind: seed phrase", lambda by: " ".join(by.choices(WORDS, k=12)), "Seed phrase (write it down): @@"),
+    ("blind: passphrase", phrase, 'BORG_PASSPHRASE="@@" borg create ::{now} /srv'),
+    ("blind: env phrase", phrase, 'SMTP_PASSWORD="@@"\nSMTP_PORT=587'),
+    ("blind: command prefix", plant, "MYSQL_PWD=@@ mysql -u app -e 'show processlist'"),
+    ("blind: helm set", plant, "helm upgrade --install pg x/postgresql --set auth.postgresPassword=@@"),
+    ("blind: terraform var", plant, "terraform apply -var 'db_password=@@' -auto-approve"),
+    ("blind: header", two_plants, "curl -H 'X-Gitlab-Token: @@' https://x"),
+    ("blind: net use", word_number, "net use Z: \\\\\\\\filer\\\\share /user:ACME\\\\build @@"),
+    ("blind: pgpass", plant, 'echo "localhost:5432:*:postgres:@@" > ~/.pgpass'),
+    ("blind: printed", of(ALNUM, 16), "$ kubectl get secret x -o jsonpath=\"{.data.password}\" | base64 -d\n@@"),
+    ("blind: yaml flow", two_plants, "db: {host: db1, user: svc, password: @@, port: 5432}"),
+    ("blind: dotted key", plant, "registry.acme.password = '@@'"),
+    ("blind: colon ini", plant, "[ldap]\nbind_dn: cn=svc,dc=acme\nbind_pw: @@"),
+    ("blind: bind credentials", plant, '  "ldap": {\n    "bindCredentials": "@@",\n    "url": "ldaps://dc1"\n  }'),
+    ("blind: k8s env", plant, "        - name: ADMIN_PASSWORD\n          value: @@\n        - name: LOG_LEVEL"),
+    ("blind: ecs env", phrase, '{"name": "SESSION_SECRET", "value": "@@"}'),
+    ("blind: diff yaml", plant, "   user: app\n-  password: @@\n+  password: new_harbor\n   host: db"),
+    ("blind: diff ini", plant, " [database]\n-pass = @@\n+pass = other_word\n port = 3306"),
+    ("blind: grep", plant, "deploy/values.yaml:17:  adminPassword: @@\ndeploy/values.yaml:18:  replicas: 2"),
+    ("blind: grep literal", plant, 'src/settings.py:88:EMAIL_HOST_PASSWORD = "@@"'),
+    ("blind: log braces", plant, "2025-06-01T07:00:00Z INFO config: {db_user=app, db_password=@@, pool=10}"),
+    ("blind: log pairs", plant, "Mar 11 10:02:01 web1 app[811]: connecting with user=app password=@@ host=db"),
+    ("blind: markdown table", plant, "| env | user | password |\n|---|---|---|\n| stg | root | @@ |"),
+    ("blind: markdown list", plant, "- **Host**: db1\n- **User**: root\n- **Password**: @@"),
+    ("blind: csv", plant, "user,password,role\nalice,@@,admin\nbob,other,dev"),
+    ("blind: psql table", plant, " user | password \n------+----------\n ada  | @@\n(1 row)"),
+    ("blind: html comment", plant, "<!-- login: demo / pw: @@ -->"),
+    ("blind: tee", plant, 'echo "db_pass: @@" | tee -a group_vars/all.yml'),
+    ("blind: printf pipe", two_plants, "printf '%s' '@@' | gh secret set DB_PASSWORD --body -"),
+    ("blind: here string", plant, "cryptsetup open /dev/sdb1 data --key-file=- <<< '@@'"),
+    ("blind: words of a command", plant, "args=['mysql', '-u', 'root', '-p@@', '-e', 'show tables']"),
+    ("blind: quoted option", phrase, "+ mysql -uroot '-p@@' -e 'select 1'"),
+    ("blind: pairs in a list", plant, '["vault", "login", "-method=userpass", "username=ada", "password=@@"]'),
+    ("blind: json lines", plant, '{"stdout":"HOST=db\\nDB_PASS=@@\\nPORT=5432\\n","exit_code":0}'),
+    ("blind: json slashes", plant, '{"dsn":"mysql:\\/\\/root:@@@db\\/app"}'),
+    ("blind: json letters", plant, '{"user":"svc","passw\\u006frd":"@@"}'),
+    ("blind: colours", of(ALNUM, 36), "Using token \x1b[1m\x1b[33mghp_\x1b[0m\x1b[33m@@\x1b[0m from keyring"),
+    ("blind: box", of(WORD, 38, "sk-ant-api03-"), "│ ANTHROPIC_API_KEY=@@ │\n│ aB3dE5fG7hJ9kL1mN3pQ5rS7 │"),
+    ("blind: strings side by side", of(ALNUM, 24), 'API_TOKEN = (\n    "@@"\n    "LAxdyaJZgwnSnG11owA6XPgs"\n)'),
+    ("blind: shell quotes", two_plants, "DB_PASSWORD='it'\"'\"'s-@@' ./run.sh"),
+    ("blind: toml lines", plant, 'password = """\nsweet\\\n  @@"""'),
+    ("blind: mandrill", of(WORD, 22, "md-"), "m = mandrill.Mandrill('@@')"),
+    ("blind: mailgun", joined(of(HEX, 32), "-", of(HEX, 8), "-", of(HEX, 8)), "mg = Mailgun::Client.new '@@'"),
+)  # fmt: skip
+
+# -- guessed beside what a third set of the blind author showed; the rules were written with these at hand ----
+
+GUESSED: Rows = (
+    ("guessed: account default host", plant, 'account default\nhost x\nuser ada\npassword @@'),
+    ("guessed: ada host password", plant, "ada@host's password: @@"),
+    ("guessed: add name main", plant, '<add name="Main" connectionString="Data Source=x;uid=sa;pwd=@@;" />'),
+    ("guessed: alter login sa", plant, "ALTER LOGIN sa WITH PASSWORD = '@@';"),
+    ("guessed: ansible become password", plant, 'ansible_become_password: "@@"'),
+    ("guessed: ansible password", plant, 'ansible_password: @@'),
+    ("guessed: api key", of(ALNUM, 32), "['X-Api-Key', '@@']"),
+    ("guessed: api keys", of(ALNUM, 32), 'api_keys:\n  - @@'),
+    ("guessed: args password", plant, '        - args: ["--password", "@@"]'),
+    ("guessed: args user ada", plant, '"args": [\n  "--user",\n  "ada",\n  "--password",\n  "@@"\n]'),
+    ("guessed: argv app db", plant, "argv: ['app', '--db-password', '@@']"),
+    ("guessed: auth token", of(ALNUM, 32), 'X-Auth-Token=@@'),
+    ("guessed: auth user pass", plant, '<auth-user-pass>\nada\n@@\n</auth-user-pass>'),
+    ("guessed: authldapbindpassword", plant, 'AuthLDAPBindPassword @@'),
+    ("guessed: aws cognito idp", plant, 'aws cognito-idp initiate-auth --auth-parameters USERNAME=ada,PASSWORD=@@'),
+    ("guessed: aws rds modify", plant, "aws rds modify-db-instance --db-instance-identifier x --master-user-password '@@'"),
+    ("guessed: aws ssm put", plant, 'aws ssm put-parameter --name /db --type SecureString --value @@'),
+    ("guessed: az ad sp", plant, 'az ad sp create-for-rbac --password @@'),
+    ("guessed: az keyvault secret", plant, 'az keyvault secret set --vault-name kv --name db --value @@'),
+    ("guessed: bean property name", plant, '<bean><property name="password" value="@@"/></bean>'),
+    ("guessed: cargo publish token", of(ALNUM, 35), 'cargo publish --token @@'),
+    ("guessed: chamber write api", plant, 'chamber write api db_password @@'),
+    ("guessed: client ipaddr secret", plant, 'client x {\n  ipaddr = 10.0.0.1\n  secret = @@\n}'),
+    ("guessed: client secrets", of(ALNUM, 32), '"CLIENT_SECRETS": ["p8e-@@"]'),
+    ("guessed: cmdkey generic termsrv", phrase, 'cmdkey /generic:TERMSRV/host /user:ada /pass:"@@"'),
+    ("guessed: command mysqld password", plant, '    command: >\n      mysqld --x\n      --password=@@'),
+    ("guessed: command redis server", plant, '    command: ["redis-server", "--requirepass", "@@"]'),
+    ("guessed: config password secret", plant, 'Config { password: Secret("@@") }'),
+    ("guessed: config secret key", of(HEX, 64), "config.secret_key_base = '@@'"),
+    ("guessed: conn pymysql connect", plant, "conn = pymysql.connect('db', 'ada', '@@', 'x')"),
+    ("guessed: connectionstrings default server", plant, '"ConnectionStrings": {"Default": "Server=x;Database=y;User Id=sa;Password=@@;"}'),
+    ("guessed: cqlsh ada host", plant, 'cqlsh -u ada -p @@ host'),
+    ("guessed: crackmapexec smb host", plant, 'crackmapexec smb host -u ada -p @@'),
+    ("guessed: create user ada", plant, "CREATE USER ada WITH PASSWORD '@@';"),
+    ("guessed: credentials aws access", of(ALNUM, 40), '[Credentials]\naws_access_key_id = x\naws_secret_access_key = @@'),
+    ("guessed: curl oauth bearer", of(ALNUM, 40), 'curl --oauth2-bearer @@ https://x'),
+    ("guessed: curl proxy user", plant, 'curl --proxy-user ada:@@ http://x'),
+    ("guessed: curl user ada", phrase, "curl --user 'ada:@@' https://ci.local"),
+    ("guessed: data key value", plant, '====== Data ======\nKey         Value\n---         -----\npassword    @@'),
+    ("guessed: db createuser user", plant, 'db.createUser({user: "ada", pwd: "@@", roles: []})'),
+    ("guessed: db password", phrase, 'DB_PASSWORD="@@"'),
+    ("guessed: db user ada", plant, 'db:\n  user: ada\n  password: |-\n    @@\n  port: 1'),
+    ("guessed: db user ada password port", phrase, 'db:\n  user: ada\n  password: >-\n    @@\n  port: 1'),
+    ("guessed: db user ada password str", plant, 'db:\n  user: ada\n  password: !!str @@'),
+    ("guessed: define db password", plant, '(define db-password "@@")'),
+    ("guessed: development adapter mysql", plant, 'development:\n  adapter: mysql2\n  username: root\n  password: @@\n  host: db'),
+    ("guessed: docker build build", phrase, "docker build --build-arg 'DB_PASS=@@' ."),
+    ("guessed: docker login ada", plant, 'docker login -u ada -p @@ x.local'),
+    ("guessed: docker run eredis", plant, 'docker run -eREDIS_PASSWORD=@@ redis'),
+    ("guessed: doctl auth init", of(HEX, 64), 'doctl auth init --access-token @@'),
+    ("guessed: dotnet nuget push", of(ALNUM, 46), 'dotnet nuget push x.nupkg --api-key @@'),
+    ("guessed: echo cryptsetup luksopen", plant, 'echo -n @@ | cryptsetup luksOpen /dev/sdb1 x -'),
+    ("guessed: echo gcloud secrets", plant, 'echo -n "@@" | gcloud secrets versions add db --data-file=-'),
+    ("guessed: email host password", plant, "EMAIL_HOST_PASSWORD = '@@'"),
+    ("guessed: enter host password", plant, "Enter host password for user 'ada': @@"),
+    ("guessed: enter keystore password", plant, 'Enter keystore password: @@'),
+    ("guessed: enter pem pass", plant, 'Enter PEM pass phrase: @@'),
+    ("guessed: env db password", phrase, 'ENV DB_PASSWORD="@@"'),
+    ("guessed: env fetch db", plant, "ENV.fetch('DB_PASSWORD', '@@')"),
+    ("guessed: env mysql root", plant, '"Env":["MYSQL_ROOT_PASSWORD=@@","PATH=/x"]'),
+    ("guessed: env npm token", of(ALNUM, 36), '      env:\n        NPM_TOKEN: "@@"'),
+    ("guessed: flyctl secrets set", plant, 'flyctl secrets set JWT_SECRET=@@ STRIPE=x'),
+    ("guessed: generated password for", of(ALNUM, 20), 'Generated password for user elastic: @@'),
+    ("guessed: gh secret set", plant, 'gh secret set DB_PASSWORD --body "@@"'),
+    ("guessed: gpg batch passphrase", plant, 'gpg --batch --passphrase @@ -c file'),
+    ("guessed: gradlew publish possrhpassword", plant, './gradlew publish -PossrhPassword=@@'),
+    ("guessed: grant all on", phrase, 'GRANT ALL ON app.* TO \'app\'@\'%\' IDENTIFIED BY "@@";'),
+    ("guessed: http post local", plant, 'http POST x.local username=ada password=@@'),
+    ("guessed: httpbasicauth ada", plant, "HTTPBasicAuth('ada', '@@')"),
+    ("guessed: initial admin password", of(HEX, 32), 'initial admin password: @@'),
+    ("guessed: insert into users", plant, "INSERT INTO users (name, email, password) VALUES ('ada', 'a@x.com', '@@');"),
+    ("guessed: isql sa", plant, 'isql -U sa -P @@'),
+    ("guessed: jdbc postgresql user", plant, 'jdbc:postgresql://x/y?user=ada&password=@@&ssl=true'),
+    ("guessed: key password key", plant, '<key>Password</key><string>@@</string>'),
+    ("guessed: key password key string string", phrase, '<key>password</key>\n    <string>@@</string>'),
+    ("guessed: kind secret stringdata", plant, 'kind: Secret\nstringData:\n  config.yaml: |\n    db:\n      password: @@'),
+    ("guessed: kinit ada", plant, 'kinit ada <<< @@'),
+    ("guessed: kubectl config set", of(ALNUM, 40), 'kubectl config set-credentials ada --token=@@'),
+    ("guessed: ldap cn admin", plant, 'ldap://cn=admin:@@@x'),
+    ("guessed: ldapadd cn admin", phrase, 'ldapadd -x -D "cn=admin,dc=acme" -w \'@@\' -f a.ldif'),
+    ("guessed: locals db password", plant, 'locals { db_password = "@@" }'),
+    ("guessed: log in as", two_plants, 'Log in as admin with password @@'),
+    ("guessed: login admin pass", plant, 'login: admin pass: @@'),
+    ("guessed: masterauth", plant, 'masterauth @@'),
+    ("guessed: mongodump username root", plant, 'mongodump --username root --password @@'),
+    ("guessed: mvn deploy dpassword", plant, 'mvn deploy -Dpassword=@@'),
+    ("guessed: mvn encrypt password", plant, 'mvn --encrypt-password @@'),
+    ("guessed: my password was", phrase, 'My password was "@@", I changed it'),
+    ("guessed: name db password", phrase, '        - name: DB_PASSWORD\n          value: "@@"'),
+    ("guessed: net user ada", plant, 'net user ada @@ /add'),
+    ("guessed: network ssid guest", phrase, 'network={\n  ssid="Guest"\n  psk="@@"\n  key_mgmt=WPA-PSK\n}'),
+    ("guessed: new localuser name", plant, "New-LocalUser -Name ada -Password (ConvertTo-SecureString '@@' -AsPlainText -Force)"),
+    ("guessed: ngrok config add", of(ALNUM, 49), 'ngrok config add-authtoken @@'),
+    ("guessed: npm login auth", plant, 'npm login --auth-type=legacy --password @@'),
+    ("guessed: nuget sources add", plant, 'nuget sources add -Name x -Source y -Username ada -Password @@'),
+    ("guessed: open symmetric key", plant, "OPEN SYMMETRIC KEY k DECRYPTION BY PASSWORD = '@@';"),
+    ("guessed: openssl client psk", of(HEX, 32), 'openssl s_client -psk @@ -connect x'),
+    ("guessed: openssl enc aes", plant, 'openssl enc -aes-256-cbc -pbkdf2 -pass pass:@@ -in a'),
+    ("guessed: openssl enc aes cbc in", plant, 'openssl enc -aes-256-cbc -k @@ -in a -out b'),
+    ("guessed: openstack os password", plant, 'openstack --os-password @@ server list'),
+    ("guessed: param name password", plant, '<param name="password" value="@@"/>'),
+    ("guessed: password for user", plant, 'Password for user ada: @@'),
+    ("guessed: password password", plant, '<password>@@</password>'),
+    ("guessed: pip config set", plant, 'pip config set global.index-url https://ada:@@@pypi.local/simple'),
+    ("guessed: please enter passphrase", plant, 'Please enter passphrase for disk x: @@'),
+    ("guessed: poetry config http", plant, 'poetry config http-basic.acme ci @@'),
+    ("guessed: poetry config pypi", of(ALNUM, 40), 'poetry config pypi-token.pypi @@'),
+    ("guessed: poetry publish username", plant, 'poetry publish --username ada --password @@'),
+    ("guessed: poll proto imap", plant, 'poll x proto imap user "ada" password "@@"'),
+    ("guessed: printf docker secret", plant, 'printf @@ | docker secret create db_password -'),
+    ("guessed: psql host db", plant, 'psql "host=db user=app password=@@ dbname=x"'),
+    ("guessed: pw for app", plant, '-- pw for app user: "@@"'),
+    ("guessed: quarkus datasource password", plant, 'quarkus.datasource.password=@@'),
+    ("guessed: rabbitmqadmin ada list", plant, 'rabbitmqadmin -u ada -p @@ list queues'),
+    ("guessed: rails credentials edit", of(ALNUM, 32), 'rails credentials:edit # SECRET=@@'),
+    ("guessed: redis cli pass", plant, 'redis-cli --pass @@ ping'),
+    ("guessed: redis cli ping", plant, 'redis-cli -a @@ ping'),
+    ("guessed: rem password", plant, 'REM password=@@'),
+    ("guessed: resource name jdbc", plant, '<Resource name="jdbc/x" username="ada" password=\'@@\' />'),
+    ("guessed: restic rest https", plant, 'restic -r rest:https://ada:@@@host/ init'),
+    ("guessed: rtsp admin stream", plant, 'rtsp://admin:@@@10.0.0.9/stream'),
+    ("guessed: server login ada", phrase, "server.login('ada', '@@')"),
+    ("guessed: servers alpha api", two_plants, '[servers.alpha]\napi_secret = "@@"'),
+    ("guessed: set db password", plant, 'set -x DB_PASSWORD @@'),
+    ("guessed: set imap pass", plant, 'set imap_pass = "@@"'),
+    ("guessed: set password password", plant, "SET PASSWORD = PASSWORD('@@');"),
+    ("guessed: setx db password", plant, 'setx DB_PASSWORD @@'),
+    ("guessed: skopeo inspect creds", plant, 'skopeo inspect --creds ada:@@ docker://a'),
+    ("guessed: sonar scanner dsonar", of(HEX, 40), 'sonar-scanner -Dsonar.login=@@'),
+    ("guessed: spring datasource username", plant, 'spring:\n  datasource:\n    username: ada\n    password: @@'),
+    ("guessed: sqlplus ada orcl", plant, 'sqlplus ada/@@@orcl'),
+    ("guessed: storepassword", plant, '        storePassword = "@@"'),
+    ("guessed: struct config user", plant, '#<struct Config user="ada", password="@@">'),
+    ("guessed: su ada", plant, 'su - ada -c x <<< @@'),
+    ("guessed: tacacs server key", plant, 'tacacs-server key @@'),
+    ("guessed: tailscale up authkey", of(ALNUM, 40), 'tailscale up --authkey @@'),
+    ("guessed: text user password", plant, '{"text":"│ user │ password │\\n├──────┼──────────┤\\n│ ada  │ @@ │\\n"}'),
+    ("guessed: the password for", plant, 'The password for the staging db is `@@`'),
+    ("guessed: twine password twine", plant, 'TWINE_PASSWORD=@@ twine upload dist/*'),
+    ("guessed: update users set", plant, "UPDATE users SET password='@@' WHERE id=1;"),
+    ("guessed: use admin db", plant, 'use admin; db.auth({user:"ada",pwd:"@@"})'),
+    ("guessed: user ada password", plant, '%{user: "ada", password: "@@"}'),
+    ("guessed: user username ada", phrase, '<user username="ada" password="@@" roles="manager-gui"/>'),
+    ("guessed: uv publish ada", plant, 'uv publish -u ada -p @@'),
+    ("guessed: val apisecret", two_plants, 'val apiSecret = "@@"'),
+    ("guessed: vi stubenv db", plant, "vi.stubEnv('DB_PASSWORD', '@@')"),
+    ("guessed: wget ftp password", plant, 'wget --ftp-password=@@ ftp://x'),
+    ("guessed: winrs host ada", plant, 'winrs -r:host -u:ada -p:@@ ipconfig'),
+    ("guessed: write password", plant, 'write(3, "password=@@&x=1", 22) = 22'),
+)  # fmt: skip

@@ -46,8 +46,8 @@ def silent(calls: int) -> Talk:
 
 def test_hits_a_few_entries_apart_are_one_block_and_others_are_not(folder: Path) -> None:
     with asked(folder, silent(12)) as talk:
-        assert len(talk.blocks((2, 0.5), (5, 0.5))) == 1
-        assert len(talk.blocks((2, 0.5), (7, 0.5))) == 2
+        assert len(talk.blocks((2, 0.5), (3, 0.5))) == 1
+        assert len(talk.blocks((2, 0.5), (5, 0.5))) == 2
 
 
 def test_a_hit_brings_the_other_half_of_its_call_and_the_prompt_that_led_to_it(folder: Path) -> None:
@@ -80,10 +80,10 @@ def test_more_hits_make_a_block_better_but_no_match_for_a_much_better_one(folder
     with asked(folder, silent(12)) as talk:
 
         def first(single: float) -> int:
-            return talk.entries.index(talk.blocks((2, 0.5), (4, 0.5), (20, single))[0].best)
+            return talk.entries.index(talk.blocks((2, 0.5), (3, 0.5), (20, single))[0].best)
 
-        assert first(0.55) == 2
-        assert first(0.65) == 20
+        assert first(0.53) == 2
+        assert first(0.57) == 20
 
 
 def test_of_equal_blocks_the_newest_comes_first(folder: Path) -> None:

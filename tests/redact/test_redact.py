@@ -33,15 +33,29 @@ from recollect.redact import (
     commands,
     contexts,
     engine,
+    forms,
     has_secret,
+    listing,
+    names,
+    places,
     plausible,
+    readings,
     redact,
     redact_object,
+    statements,
+    tables,
     wrapped,
 )
 from recollect.redact.issuers import FILE, LETTERS, issuers
 
 RULES = [rule for group in issuers() for rule in group.rules]
+PLACES = [
+    place
+    for finer in places.places().values()
+    for anchors in finer.values()
+    for rules in anchors.values()
+    for place in rules
+]
 SEARCHED = [rule for group in issuers() for rule in group.searched]
 
 CANARIES = list(canaries(0))
@@ -401,17 +415,22 @@ def test_a_text_that_does_not_settle_is_masked_whole(monkeypatch: pytest.MonkeyP
 
 def patterns() -> list[re.Pattern[str]]:
     """Every pattern that may turn out not to match, after having read."""
-    heads = [rule.head for rule in (*RULES, *contexts.RULES)]
-    rooms = (assignments, commands, contexts, wrapped)
+    heads = [rule.head for rule in (*RULES, *contexts.RULES, *statements.RULES, *PLACES)]
+    rooms = (
+        *(assignments, commands, contexts, forms, listing, places),
+        *(names, readings, statements, tables, wrapped),
+    )
     here = [each for room in rooms for each in vars(room).values() if isinstance(each, re.Pattern)]
-    values = [value for pairs in commands.OPTIONS.values() for pair in pairs for value in pair]
-    bounded = [each for each in (*here, *values) if each not in FOLLOWING]
+    held = [*commands._HOW.values(), *assignments._WORDS.values(), *tables._HEADINGS.values()]
+    values = [command for pairs in commands.options().values() for command, _ in pairs]
+    piped = [*commands.readers(), *commands.option_patterns()]
+    bounded = [each for each in (*here, *held, *values, *piped) if each not in FOLLOWING]
     return [*heads, *dict.fromkeys(bounded)]
 
 
 # These say how far something goes that was accepted, or read what is cut out for them.
 FOLLOWING = (
-    assignments._BARE_TAIL, assignments._BLOCK_TAIL, assignments._IDENTIFIER, assignments._NUMBERED,
+    assignments._BARE_TAIL, assignments._BLOCK_TAIL, names._IDENTIFIER, names._NUMBERED,
     contexts._KEY_LINES,
 )  # fmt: skip
 
@@ -437,6 +456,13 @@ SLOW = (
     "| password |\n|---|\n| Hx7kd82L |\n", "$2b$12$", "\tTRUE\t1\ta\t",
     "MIIEvAIBADANBgkqhkiG9w0BAQEFAASC\n", "_pat=",
     "https://a/?code=", "password: |\n  ", "set -x token ", "sk_ pat re_ 2", "authorization: digest a=",
+    "\x1b[1mpass\x1b[0m", 'passw\\"', "pass\\u0041", "identified by '", "user a identified by ",
+    "seed phrase a ",
+    "totp ABCD EFGH ", "recovery codes: a1b2-c3d4 auth ", "get secret a | base64 -d\n", "AgMBAAECgg\n",
+    "insert into a (password) values ('", "| password |\n+---+\n", "USER  PASSWORD\nada  x\n",
+    "password: a\n",
+    " '-p", "cryptsetup key <<< '", "printf 'secret' | ", "credentials: admin / ", "login a password b\n",
+    "API_TOKEN = 'abcd' 'efgh' ", "│ a7B9c1D3e5F7g9H1i3J5 │\n",
     "AKIAABCDEFGHIJKLMNOP", "1234567890:AA", "password='password=\"", f"{TOKEN} ", f"password={TOKEN}",
 )  # fmt: skip
 
@@ -468,9 +494,9 @@ def _calls(text: str) -> int:
 
 def test_every_kind_is_named_in_its_page() -> None:
     page = (ROOT / "docs" / "redact.md").read_text("utf-8")
-    kinds = {rule.kind for rule in (*RULES, *contexts.RULES, *SEARCHED)}
+    kinds = {rule.kind for rule in (*RULES, *contexts.RULES, *statements.RULES, *SEARCHED)}
     kinds |= (
-        {kind for _, kind in assignments._KINDS}
+        {kind for _, kind in names.KINDS}
         | {row[0] for row in KINDS}
         | {"cookie", "password-hash", "unsettled"}
     )

@@ -152,7 +152,7 @@ class TestBehind:
             assert len(results.hits) == 240
 
     def test_no_time_at_all_is_enough_in_the_end(self, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("recollect.search.text.index.BATCH_ROWS", 50)
+        monkeypatch.setattr("recollect.search.text.documents.BATCH_ROWS", 50)
         reached = [0]
         with memory_at(filled) as memory:
             while reached[-1] < memory.info().entries:
@@ -194,7 +194,7 @@ class TestDeleted:
 
     def test_while_it_is_being_built(self, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The work is lost, at worst with a note to the person; the next search has it again."""
-        monkeypatch.setattr("recollect.search.text.index.BATCH_ROWS", 20)
+        monkeypatch.setattr("recollect.search.text.documents.BATCH_ROWS", 20)
         monkeypatch.setattr("recollect.search.text.index.FIRST_COMMIT_SECONDS", 0.0)
 
         def progress(name: str, done: int, total: int) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from recollect.search import weights
 from recollect.search.rank import Candidates, Options, Ranking, neighbours, rank
+from recollect.search.weights import COURSE
 from recollect.values.records import Kind
 from recollect.values.vocabulary import FUSIONS
 
@@ -19,11 +20,14 @@ DAY_MS = 86_400_000
 NOW_MS = 20_000 * DAY_MS
 
 
+UNSAID = {"exact": 0, "complete": 0, "turn": 0, "exchange": 0.0}
+
+
 def candidates(*entries: dict[str, Any]) -> Candidates:
     """Columns of entries that are far from each other unless they say otherwise."""
-    plain = {"kind": Kind.PROMPT, "time": NOW_MS, "text": 0.0, "dense": np.nan, "chars": 100, "exact": 0}
+    plain = {"kind": Kind.PROMPT, "time": NOW_MS, "text": 0.0, "dense": np.nan, "chars": 100, **UNSAID}
     full = [{"row": 100 * n, "session": n, **plain, **entry} for n, entry in enumerate(entries)]
-    names = ("row", "session", "kind", "time", "text", "dense", "chars", "exact")
+    names = ("row", "session", "kind", "time", "text", "dense", "chars", *UNSAID)
     return Candidates(*(np.array([entry[name] for entry in full]) for name in names))
 
 
@@ -42,6 +46,9 @@ def any_candidates(draw: st.DrawFn) -> Candidates:
             "text": score,
             "dense": cosine,
             "exact": st.integers(0, 1),
+            "complete": st.integers(0, 1),
+            "turn": st.integers(0, 9),
+            "exchange": st.just(0.0) | st.floats(0, 1.5, width=32),
         }
     )
     return candidates(*({**draw(entry), "row": row, "session": row // 7} for row in numbers))
@@ -80,7 +87,7 @@ def test_every_candidate_is_ranked_by_a_finite_score_that_its_parts_explain(
     assert sorted(ranking.order) == list(range(len(found.rows)))
     assert np.isfinite(ranking.scores).all()
     assert (np.diff(ranking.scores[ranking.order]) < 1e-6).all()
-    factors = {"kind", "time", "recency", "project"}
+    factors = {"kind", "course", "time", "recency", "project"}
     total = sum((v for n, v in ranking.parts.items() if n not in factors), np.zeros(len(found.rows)))
     for name in factors & set(ranking.parts):
         total = total * ranking.parts[name]
@@ -213,14 +220,14 @@ def test_the_time_asked_about_outweighs_a_better_match_but_not_a_far_better_one(
     assert is_first(told, {"text": others_text, "time": OUT_OF_TIME}, window=WINDOW) == is_above
 
 
-@pytest.mark.parametrize(("others_text", "is_above"), [(9.5, True), (11.5, False)])
+@pytest.mark.parametrize(("others_text", "is_above"), [(15.0, True), (17.0, False)])
 def test_the_boosted_project_outweighs_a_better_match_but_not_a_far_better_one(
     others_text: float, is_above: bool
 ) -> None:
     assert is_first({"text": 8.0}, {"text": others_text}, boosted_sessions=(0,)) == is_above
 
 
-@pytest.mark.parametrize(("others_text", "is_above"), [(10.0, True), (12.0, False)])
+@pytest.mark.parametrize(("others_text", "is_above"), [(9.0, True), (10.0, False)])
 def test_a_session_with_three_good_entries_outweighs_one_better_entry_alone(
     others_text: float, is_above: bool
 ) -> None:
@@ -236,7 +243,7 @@ def test_a_weak_match_beside_a_strong_one_outweighs_a_fair_one_alone(
     assert is_first({"text": 4.0}, {"text": others_text}, strong) == is_above
 
 
-@pytest.mark.parametrize(("others_dense", "is_above"), [(0.56, True), (0.68, False)])
+@pytest.mark.parametrize(("others_dense", "is_above"), [(0.48, True), (0.6, False)])
 def test_the_same_holds_by_meaning_and_there_it_counts_less(others_dense: float, is_above: bool) -> None:
     strong = {"dense": 1.0, "session": 0, "row": 1}
     assert is_first({"dense": 0.3}, {"dense": others_dense}, strong) == is_above
@@ -365,3 +372,46 @@ def test_lengths_and_quotations_may_be_left_out() -> None:
 def test_the_rows_beside_the_best_are_two_on_either_side_of_a_page_of_them() -> None:
     assert neighbours(np.array([10])).tolist() == [8, 9, 10, 11, 12]
     assert 10 <= len(neighbours(np.arange(0, 10_000, 100))) // 5 <= 20
+
+
+CLOSED = {"kind": Kind.ANSWER, "turn": 7, "session": 0}
+
+
+def test_a_closing_answer_has_the_words_of_its_exchange_and_the_best_meaning_of_its_turn() -> None:
+    closing = {**CLOSED, "text": 2.0, "dense": 0.3, "exchange": 0.8}
+    others = [{**CLOSED, "kind": Kind.RESULT, "dense": 0.9}, {"text": 9.0, "dense": 0.3}]
+    found = candidates(closing, *others)
+    parts = rank(found, Options(text_max=20.0)).parts
+    assert parts["text"][0] > 2 * parts["text"][2]
+    assert parts["dense"][0] == parts["dense"][1] > parts["dense"][2]
+    assert parts["neighbours"][0] == 0
+    alone = rank(candidates(others[1], closing), Options(text_max=20.0))
+    assert alone.parts["dense"][1] < parts["dense"][0], "of another turn"
+
+
+@pytest.mark.parametrize("kind", COURSE)
+def test_what_leads_to_a_closing_answer_counts_less_beside_it(kind: Kind) -> None:
+    closing = {**CLOSED, "text": 1.0, "exchange": 0.1}
+    step, stranger = {**CLOSED, "kind": kind, "text": 8.0}, {"kind": kind, "text": 8.0, "turn": 9}
+    course = rank(candidates(closing, step, stranger), Options(text_max=20.0)).parts["course"]
+    assert course[1] < course[0] == course[2] == 1
+    assert "course" not in rank(candidates(step, stranger), Options(text_max=20.0)).parts
+
+
+def test_what_a_person_said_counts_as_much_beside_what_came_of_it() -> None:
+    said = {**CLOSED, "kind": Kind.PROMPT, "text": 8.0}
+    found = candidates({**CLOSED, "text": 1.0, "exchange": 0.1}, said)
+    assert rank(found, Options(text_max=20.0)).parts["course"].tolist() == [1, 1]
+
+
+def test_meaning_counts_less_where_exchanges_are_asked() -> None:
+    plain, asked = ({"text": 9.0, "dense": 0.5, "exchange": exchange} for exchange in (0.0, 0.4))
+    shares = [rank(candidates(each), Options()).explain["dense_share"] for each in (plain, asked)]
+    assert shares[1] < shares[0]
+
+
+@pytest.mark.parametrize(("others_text", "is_above"), [(10.0, True), (16.0, False)])
+def test_all_the_words_outweigh_a_better_match_but_not_a_far_better_one(
+    others_text: float, is_above: bool
+) -> None:
+    assert is_first({"text": 8.0, "complete": 1}, {"text": others_text}) == is_above

@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.search.snippet import Highlighter, readable
+from recollect.search.snippet import Highlighter, highlighter, readable
+from recollect.search.text.fields import cjk_query
 from recollect.values.records import Entry, Kind
 
 
@@ -28,8 +29,39 @@ def test_words_are_marked_by_their_stem_whatever_their_case() -> None:
 def test_the_window_with_the_most_words_is_shown() -> None:
     text = "skew " + "filler " * 200 + "the clock skew of tokens " + "filler " * 200
     best = shown(text, "clock", "skew", "token")
+    assert best.startswith("[skew] filler")
     assert "[clock] [skew] of [tokens]" in best
-    assert len(best) < 300
+    assert len(best) < 520
+
+
+def test_the_second_window_is_the_one_that_adds_most_to_the_first() -> None:
+    gap = "filler " * 200
+    text = f"clock {gap} clock skew {gap} skew {gap} token drift {gap}"
+    best = Highlighter(["clock", "skew", "token"], stems).snippet(Entry(Kind.ANSWER, text), 60)
+    assert [part for part, marked in best.parts if marked] == ["clock", "skew", "token"]
+    assert best.text.count(" ... ") == 1
+    assert best.cut == (True, True)
+
+
+def test_windows_that_meet_are_one() -> None:
+    text = "filler " * 20 + "clock " + "filler " * 14 + "skew " + "filler " * 60
+    best = Highlighter(["clock", "skew"], stems).snippet(Entry(Kind.ANSWER, text), 140)
+    assert " ... " not in best.text
+    assert re.sub(r"\s+", " ", best.text.strip()) in re.sub(r"\s+", " ", text)
+
+
+def test_of_a_question_only_what_says_something_is_looked_for_and_japanese_by_pairs() -> None:
+    def analyze(field: str, text: str) -> list[str]:
+        return cjk_query(text) if field == "cjk" else stems(text)
+
+    made = highlighter(["why", "is", "the", "lamp", "dark?"], analyze).snippet(
+        Entry(Kind.ANSWER, "the lamp is dark")
+    )
+    assert [part for part, marked in made.parts if marked] == ["lamp", "dark"]
+    made = highlighter(["配色はいつなくした"], analyze).snippet(Entry(Kind.ANSWER, "夜の配色はなくした"))
+    assert [part for part, marked in made.parts if marked] == ["配色"]
+    made = highlighter(["the"], analyze).snippet(Entry(Kind.ANSWER, "of the sea"))
+    assert [part for part, marked in made.parts if marked] == ["the"]
 
 
 def test_what_was_cut_off_is_said() -> None:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from tests.support.memories import memory_at
 
+import recollect.search.text.documents
 import recollect.search.text.index
 
 
 def index(folder: Path, die_after: int) -> None:
     """Index in small steps; die at the given one, wherever in it."""
-    recollect.search.text.index.BATCH_ROWS = 20
+    recollect.search.text.documents.BATCH_ROWS = 20
     recollect.search.text.index.FIRST_COMMIT_SECONDS = 0
     steps = 0
 

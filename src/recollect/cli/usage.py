@@ -7,6 +7,7 @@ import re
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.columns import BAR, MODEL, PATH, PROJECT, TITLE, Column
@@ -41,7 +42,7 @@ def add_words(commands: Any) -> None:
     )
     command.add_argument(
         "--by",
-        type=_groupings,
+        choices=_Groupings([*GROUPINGS, *map(",".join, permutations(GROUPINGS, 2))]),
         default="day",
         metavar="GROUPING",
         help=f"what to group by: {', '.join(GROUPINGS)}, or two of them, as in project,model; label:KEY "
@@ -103,12 +104,11 @@ def usage(args: argparse.Namespace, screen: Screen) -> int:
 # -- what counts -----------------------------------------------------------------------------------
 
 
-def _groupings(text: str) -> str:
-    words = text.split(",")
-    plain = {"label" if word.startswith("label:") else word for word in words}
-    if not plain <= set(GROUPINGS) or len(set(words)) < len(words) or len(words) > 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one or two of {', '.join(GROUPINGS)}")
-    return text
+class _Groupings(list[str]):
+    """What usage can be grouped by; labels by any one key too."""
+
+    def __contains__(self, word: object) -> bool:
+        return super().__contains__(re.sub(r"\blabel:[^,]+", "label", str(word)))
 
 
 def _length(text: str) -> tuple[str, timedelta]:

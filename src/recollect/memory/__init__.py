@@ -431,10 +431,11 @@ class Memory:
         budget_tokens: int = RECALL_TOKENS,
         project: str = "",
         strict_project: str = "",
+        now: datetime.datetime | None = None,
     ) -> Recall:
         """What earlier conversations have on some words and a question: cited excerpts, within a budget.
 
-        `project` is preferred, `strict_project` is all that is looked at.
+        `project` is preferred, `strict_project` is all that is looked at; "last week" is that before `now`.
         """
         from recollect.recall.recall import recall
 
@@ -447,6 +448,7 @@ class Memory:
                 budget_tokens=budget_tokens,
                 project=project,
                 strict_project=strict_project,
+                now=now,
             )
 
     def read(

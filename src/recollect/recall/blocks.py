@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from recollect.insight.turns import Course, Turns
 from recollect.values.stored import Session, StoredEntry
 
-NEAR_ENTRIES = 3  # hits this close in a session are one block
+NEAR_ENTRIES = 1  # hits this close in a session are one block
 OUTCOME_ENTRIES = 60  # what a turn came to belongs to a hit if it is said within so many
-MORE_HITS = 0.2  # of its score, what another hit adds to a block
+MORE_HITS = 0.1  # of its score, what another hit adds to a block
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,6 @@ NAME_CHARS = 60  # of a title, a project
 TOOL_CHARS = 40
 ID_CHARS = 13  # of a session's id: enough to find it by
 SLACK_CHARS = 80  # an excerpt may lose so much to begin or end with a line
-LOCATED_WORDS = 12
 
 _CLASSES = {
     Kind.PROMPT: "user",
@@ -76,7 +75,7 @@ def window_around(entry: Entry, chars: int, highlighter: Highlighter) -> Window:
     text = readable(entry)
     if len(text) <= chars + SLACK_CHARS:
         return 0, len(text)
-    start = _found(text, highlighter.snippet(entry, chars).text)
+    start, _ = highlighter.window(text, chars)
     start = text.rfind("\n", max(start - SLACK_CHARS, 0), start) + 1 or start
     start = start if text[:start].strip() else 0
     if start + chars >= len(text):
@@ -109,10 +108,3 @@ def _indented(text: str) -> str:
     """Every line behind a margin, runs of empty ones as one."""
     text = re.sub(r"\n\s*\n", "\n\n", text.strip("\n"))
     return "\n".join((INDENT + line).rstrip() for line in text.split("\n"))
-
-
-def _found(text: str, snippet: str) -> int:
-    """Where a snippet, whose blanks are no longer those of the text, begins in it."""
-    words = snippet.split()[:LOCATED_WORDS]
-    place = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
-    return place.start() if place else 0

@@ -1,7 +1,7 @@
 """What the memory holds about a question, as one text for a model: found, set in context, cut to a budget.
 
 `recall` searches, puts around each hit what it stands in (what was asked, the call with its result, what was
-answered), takes the best of these blocks until the budget is full, and shows them session by session.
+answered), and builds a wall of the best of these blocks until the budget is full.
 `reading` shows one entry with its neighbours, or page by page all of a long one. Both come fenced.
 
 What is left out was less relevant, not older. A budget is never exceeded; one too small for any block
@@ -11,38 +11,32 @@ gets a line that says so, or nothing at all.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.insight.turns import Turns
-from recollect.recall.blocks import Block, Found, blocks_of
-from recollect.recall.excerpt import below, excerpt, has_text, session_line, window_around
+from recollect.recall.blocks import Found, blocks_of
+from recollect.recall.excerpt import below, excerpt, has_text, session_line
 from recollect.recall.fence import fenced
 from recollect.recall.fitting import fit, relevant_hits
+from recollect.recall.wall import Facts, Wall
 from recollect.search.query import QUERY_CHARS_MAX, Is
-from recollect.search.snippet import Highlighter, readable
-from recollect.search.stop_words import STOP_WORDS
+from recollect.search.snippet import highlighter, readable
 from recollect.store.contract import View
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.recalled import Reading, Recall
 from recollect.values.records import HIDDEN, Kind
-from recollect.values.stored import Session, StoredEntry
-from recollect.values.text import many, one_line, tokens
+from recollect.values.stored import StoredEntry
+from recollect.values.text import many, tokens
 
 if TYPE_CHECKING:
     from recollect.search.run import Search
     from recollect.values.hits import Fresh, Results
 
 HITS_MIN, HITS_MAX = 10, 32  # of one search: to read one may take a millisecond
-HIT_TOKENS = 320  # of the budget, for each hit of a search
-HIT_CHARS = 1_200  # of the text of a hit
-BESIDE_CHARS = 400  # of what stands beside it
-LEAN_CHARS = 300  # of a hit alone, in what room is left
+HIT_TOKENS = 160  # of the budget, for each hit of a search
 SHARE_MIN = 0.15  # of the best hit's score: what is further behind would only fill
-SIZE_TOKENS = 600.0  # a block of this size must be twice as good as a tiny one
-GAP_TOKENS = 10  # what the line between two entries takes
-LEFT_OUT_NAMED = 5
 
 READING_TOKENS_MIN = 400
 NEIGHBOURS_MAX = 50  # on each side
@@ -71,8 +65,8 @@ def recall(
         return _unfenced("Nothing in the memory fits this.", 0, 0, budget_tokens, fresh, notes)
     turns = Turns(search.view)
     blocks = blocks_of(turns, hits)
-    wall = _Wall(search.view, turns, blocks, _highlighter(search, f"{question} {' '.join(terms)}"))
-    text = wall.built(budget_tokens, _Facts(len(hits), fresh, notes))
+    wall = Wall(search.view, turns, blocks, highlighter([*question.split(), *terms], search.text.analyze))
+    text = wall.built(budget_tokens, Facts(len(hits), fresh, notes))
     if not wall.shown:
         said = f"{many(len(hits), 'hit')}, and no room for one in {many(budget_tokens, 'token')}."
         return _unfenced(said, len(hits), len(blocks), budget_tokens, fresh, notes)
@@ -156,124 +150,6 @@ def _fused(results: Sequence[Results]) -> list[Found]:
 
 def _may_be_shown(stored: StoredEntry) -> bool:
     return stored.entry.kind != Kind.EVENT and not stored.entry.flags & HIDDEN and has_text(stored)
-
-
-# -- the wall ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What the last lines of a wall say beside what is in it."""
-
-    hits: int
-    fresh: Fresh
-    notes: tuple[str, ...]
-
-
-class _Wall:
-    """Blocks that were chosen, each with the excerpts it added."""
-
-    def __init__(self, view: View, turns: Turns, blocks: Sequence[Block], highlighter: Highlighter) -> None:
-        self._turns, self._blocks, self._highlighter = turns, blocks, highlighter
-        rows = sorted({row for block in blocks for row in (*block.rows, *block.prompts)})
-        sessions = {block.session_row: block.session for block in blocks}
-        found = (each for each in view.entries_at(rows) if has_text(each))
-        self._stored = {each.row: below(sessions[each.session_row], each) for each in found}
-        self._hits = {hit.stored.row for block in blocks for hit in block.hits}
-        self._made: dict[tuple[int, int], str] = {}
-        self.shown: list[tuple[Block, dict[int, str]]] = []
-
-    def built(self, budget_tokens: int, facts: _Facts) -> str:
-        """The text with the best that fits; `shown` says what that was."""
-        widest = self._footer(facts, len(self._blocks), budget_tokens, self._blocks)
-        room = budget_tokens - tokens(fenced(widest, kind="recall"))
-        for block in sorted(self._blocks, key=lambda each: (-self._worth(each), -each.best.row)):
-            room -= self._added(block, room)
-        while tokens(text := self._text(facts)) > budget_tokens and self.shown:
-            self.shown.pop()
-        return text
-
-    def _worth(self, block: Block) -> float:
-        return block.score / (1 + self._price(block, self._full(block)) / SIZE_TOKENS)
-
-    def _added(self, block: Block, room: int) -> int:
-        """Take a block if there is room for it, or for its best hit alone; returns what it takes."""
-        for parts in (self._full(block), self._lean(block)):
-            price = self._price(block, parts)
-            if parts and price <= room:
-                self.shown.append((block, parts))
-                return price
-        return 0
-
-    def _full(self, block: Block) -> dict[int, str]:
-        rows = (block.rows | block.prompts) & self._stored.keys()
-        return {row: self._excerpt(row, HIT_CHARS if row in self._hits else BESIDE_CHARS) for row in rows}
-
-    def _lean(self, block: Block) -> dict[int, str]:
-        row = block.best.row
-        return {row: self._excerpt(row, LEAN_CHARS)}
-
-    def _excerpt(self, row: int, chars: int) -> str:
-        if (row, chars) not in self._made:
-            stored = self._stored[row]
-            # What stands beside a hit is there for what it says first: a prompt, an outcome.
-            highlighter = self._highlighter if row in self._hits else _NOWHERE
-            self._made[row, chars] = excerpt(stored, window_around(stored.entry, chars, highlighter))
-        return self._made[row, chars]
-
-    def _price(self, block: Block, parts: dict[int, str]) -> int:
-        """What a block takes beside what is there: an upper bound."""
-        there = self._rows_shown(block.session_row)
-        head = 0 if there else tokens(session_line(block.session)) + 2
-        return head + sum(tokens(part) + 1 + GAP_TOKENS for row, part in parts.items() if row not in there)
-
-    def _rows_shown(self, session_row: int) -> dict[int, str]:
-        """What is shown of a session; of what two blocks have, the first one's."""
-        rows: dict[int, str] = {}
-        for block, parts in self.shown:
-            if block.session_row == session_row:
-                rows = {**parts, **rows}
-        return rows
-
-    def _text(self, facts: _Facts) -> str:
-        best_first = sorted(self.shown, key=lambda each: (-each[0].score, -each[0].best.row))
-        sessions = {block.session_row: block.session for block, _ in best_first}
-        body = "\n".join(self._session(row, session) for row, session in sessions.items())
-        chosen = [block for block, _ in self.shown]
-        left = [block for block in self._blocks if block not in chosen]
-        footer = self._footer(facts, len(chosen), tokens(body), left)
-        return fenced(f"{body}\n{footer}", kind="recall")
-
-    def _session(self, session_row: int, session: Session) -> str:
-        return "\n".join((session_line(session), *self._lines(session_row)))
-
-    def _lines(self, session_row: int) -> Iterator[str]:
-        last = -1
-        for row, part in sorted(self._rows_shown(session_row).items()):
-            if last >= 0 and (between := self._turns[session_row].distance(last, row) - 1):
-                yield f"[... {many(between, 'entry', 'entries')}]"
-            yield part
-            last = row
-
-    def _footer(self, facts: _Facts, shown: int, spent: int, left: Sequence[Block]) -> str:
-        found = f"{many(facts.hits, 'hit')} in {many(len(self._blocks), 'block')}, {shown} shown"
-        fresh = facts.fresh
-        seen = f"{fresh.text:,} of {many(fresh.entries, 'entry', 'entries')} searched"
-        seen += f", {many(fresh.waiting, 'append')} not yet" if fresh.waiting else ""
-        ids = ", ".join(block.best.id for block in left[:LEFT_OUT_NAMED])
-        more = f"\n# left out for want of room: {len(left)}, the best {ids}" if left else ""
-        notes = "".join(f"\n# {one_line(note, 160)}" for note in facts.notes)
-        return f"# {found}, about {spent} tokens; {seen}{more}{notes}"
-
-
-def _highlighter(search: Search, text: str) -> Highlighter:
-    """Finds what of a question says something."""
-    said = text.split()
-    telling = [word for word in said if word.lower().strip("?.,!") not in STOP_WORDS]
-    return Highlighter(telling or said, lambda word: search.text.analyze("body", word))
-
-
-_NOWHERE = Highlighter((), lambda word: [])
 
 
 def _told_apart(view: View, id_: str, error: NotFound) -> NotFound:

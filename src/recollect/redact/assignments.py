@@ -1,20 +1,22 @@
 """Secrets that are known by their name: `DB_PASSWORD=...`, `"apiKey": "..."`, `--token ...`, `<secret>...`.
 
-The name says how far its value is believed: a token must look random; a password may be made of words only
-where configuration gives it, and no program (`_form`). A value that is turned down hides nothing: the other
-rules read the same text for themselves. A quoted value ends where its string ends, however deep in JSON.
+What stands between a name and its value, and around both, says how certain it is that a value is given
+(`forms`); `names` says what is believed then. A value that is turned down hides nothing: the other rules read
+the same text for themselves. A quoted value ends where its string ends, however deep in JSON.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
-from recollect.redact.plausible import VALUE_CHARS, is_password, is_random, is_worded
+from recollect.redact.forms import GIVEN, bare_form, is_idle, quoted_form
+from recollect.redact.names import SHORT, STEM_CHARS, WORD, is_believed, kind_of, split
+from recollect.redact.nonvalues import is_given, is_phrase, is_reference
+from recollect.redact.plausible import VALUE_CHARS, is_random
 from recollect.redact.tokens import Span
 
-ANCHORS = ("pass", "pw", "secret", "token", "key", "credential")
+ANCHORS = ("pass", "pw", "secret", "token", "key", "cred")
 
 
 def assigned_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator[Span]:
@@ -22,7 +24,7 @@ def assigned_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterato
 
     `present` says which of the anchors are in it.
     """
-    for match in _SHORT.finditer(lowered) if "_" in lowered else ():
+    for match in SHORT.finditer(lowered) if "_" in lowered else ():
         if span := _value_span(text, match.start()):
             yield span
     for anchor in present:
@@ -33,241 +35,66 @@ def assigned_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterato
             span = _value_span(text, at)
             if span:
                 yield span
+                yield from _listed_spans(text, at, span)
             at = lowered.find(anchor, span[1] if span else at + len(anchor))
+
+
+def _listed_spans(text: str, at: int, span: Span) -> Iterator[Span]:
+    """What stands beside the first value in a list."""
+    first = _LIST.match(text, span[1])
+    if first is None or not _LIST_OPEN.search(text, at, span[0]):
+        return
+    for value in _ITEM.finditer(text, span[1], first.end()):
+        if is_given(value["item"]) or is_random(value["item"]):
+            yield (*value.span("item"), span[2])
+
+
+_LIST_OPEN = re.compile(r"\[\s{0,40}\\{0,15}[\"']$|\n[ \t]{0,20}- [\"']?$")
+_LIST = re.compile(
+    r"(?:\\{0,15}[\"'],\s{0,40}\\{0,15}[\"'][^\"'\\\n]{1,200}){1,50}"
+    r"|(?:[\"']?\r?\n[ \t]{0,20}- [\"']?[^\s\"':]{1,200}(?=[\"']?\s|\Z)){1,50}"
+)
+_ITEM = re.compile(r"(?:,\s{0,40}\\{0,15}[\"']|- [\"']?)(?P<item>[^\"'\\\n]{1,200})")
 
 
 def field_kind(name: str, value: str) -> str:
     """The kind of secret that a field of that name holds, "" for none."""
-    stem, word = _split(name[-STEM_CHARS:])
-    return _kind(stem, word) if word and _is_believed(stem, word, value[:VALUE_CHARS], "key") else ""
-
-
-# -- names ----------------------------------------------------------------------------------
-
-STEM_CHARS = 40  # how much of a name is read before the word that matters
-
-_WORD = re.compile(
-    r"(?:pass(?:w(?:or)?[dt]|phrase|code)?|pwd?|secret|token|key|credentials?|_pat|_auth|_salt|_psk)"
-    r"(?:[_-]?(?:key|base|value|val|base64|b64|data|string|str|raw|plain|text|prod(?:uction)?|stag(?:e|ing)|dev|live"
-    r"|test|main|old|new|private|[0-9]{1,3})){0,2}(?![A-Za-z0-9_])",
-    re.IGNORECASE,
-)
-# Words that are told from a part of another one by what stands before them.
-_SHORT = re.compile(r"_(?:pat|auth|salt|psk)(?![a-z0-9])")
-_KEYS = re.compile(
-    r"(?:api|app(?:lication)?|access|secret|private|auth|account|encrypt(?:ion)?|sign(?:ing|ature)?|master|service"
-    r"|admin|client|deploy|consumer|shared|webhook|subscription|license|insert|ingest"
-    r"|instrumentation|validation|decryption|hmac|jwt|ssh|aes)[_.\- ]?$",
-    re.IGNORECASE,
-)
-_NOT_KEYS = re.compile(
-    r"(?:public|pub|primary|foreign|partition|sort|cache|group|index|unique|idempotency|hash|row|column|object|bucket"
-    r"|map|storage|config|host|known|registry|h|hot|press|site|anon|publishable|query|route|lookup|dedup|message)[_-]$",
-    re.IGNORECASE,
-)
-_NOT_TOKENS = re.compile(
-    r"(?:page|next|prev(?:ious)?|continu(?:e|ation)|cancel(?:lation)?|sync|resume|cursor|stop|special|pad|eos|bos|unk"
-    r"|mask|max|min|num|image|public[_-]?key)[_.\- ]?$",
-    re.IGNORECASE,
-)
-
-
-@lru_cache(4096)
-def _split(name: str) -> tuple[str, str]:
-    """A name as what comes before the word that matters, and that word; "" if there is none."""
-    for word in _WORD.finditer(name):
-        if word.end() == len(name):
-            return name[: word.start()], word[0]
-    return name, ""
-
-
-def _kind(stem: str, word: str) -> str:
-    kind = next(kind for start, kind in _KINDS if word.lower().startswith(start))
-    return "aws-secret" if kind in ("secret", "key") and "aws" in stem.lower() else kind
-
-
-_KINDS = (
-    ("p", "password"),
-    ("_pat", "token"),
-    ("_p", "password"),
-    ("secret", "secret"),
-    ("_salt", "secret"),
-    ("token", "token"),
-    ("_", "token"),
-    ("key", "key"),
-    ("cred", "credential"),
-)
-
-
-def _is_believed(stem: str, word: str, value: str, form: str) -> bool:
-    """Whether this is a secret's name, and its value can be one in the form that gives it."""
-    low = word.lower()
-    if value.lower() in (stem + low).lower():
-        return False
-    if low.startswith("key") and not _is_key_name(stem, value, form):
-        return False
-    if low.startswith(("token", "_auth")) and _NOT_TOKENS.search(stem):
-        return False
-    if low.startswith(("p", "_ps")):
-        return _is_password_name(stem, word, form) and _is_password_given(stem, low, value, form)
-    if low.startswith("secret"):
-        worded = form == "env" and is_worded(value) and not value.isalnum()
-        return worded or is_random(value) or (form != "code" and _is_made_up(value, form))
-    return is_random(value)
-
-
-def _is_key_name(stem: str, value: str, form: str) -> bool:
-    if _KEYS.search(stem):
-        return True
-    if "." in value:  # the name of a setting
-        return False
-    telling = (
-        form in ("env", "option") or stem[:2] in ("X-", "x-", "--") or (stem[-1:] == "_" and stem.isupper())
-    )
-    return telling and not _NOT_KEYS.search(stem)
-
-
-def _is_password_name(stem: str, word: str, form: str) -> bool:
-    """Whether `pass` or `pw` is the last word of a name (`smtpPass`) or all of it: no `bypass`."""
-    if not _VERDICT.match(word):
-        return True
-    if stem.lower() == "require":
-        return True
-    if form == "quoted":  # a call, or a list
-        return False
-    if stem.strip("-"):
-        return stem[-1] in "_-." or (stem[-1].islower() and word[0] == "P")
-    return form in ("config", *(("option", "string") if stem else ("key",))) or word.lower() == "pw"
-
-
-_VERDICT = re.compile(r"pass(?!w|phrase|code)|pw(?!d)", re.IGNORECASE)
-
-
-def _is_password_given(stem: str, word: str, value: str, form: str) -> bool:
-    alone = not stem.strip("-") and word in ("pass", "pwd")
-    if is_worded(value) and (not alone or form in ("config", "key")):
-        if form in ("env", "option", "config"):
-            return True
-        if form in ("key", "string") and (
-            any(map(str.isdigit, value)) or (len(value) >= 10 and value.islower())
-        ):
-            return True
-        if form == "code" and _NUMBERED.fullmatch(value):
-            return True
-    return is_password(value) and (form != "code" or is_random(value) or not _IDENTIFIER.fullmatch(value))
-
-
-_NUMBERED = re.compile(r"[A-Za-z]{4,}[0-9]{2,6}[A-Za-z]?")  # as hardly any name in a program is
-
-
-def _is_made_up(value: str, form: str) -> bool:
-    signs = _DIGIT if form in ("prose", "quoted") else _SIGN
-    return len(value) >= 8 and signs.search(value) is not None and is_password(value)
-
-
-_DIGIT = re.compile(r"[0-9]")
-_SIGN = re.compile(r"[0-9!#%^+~?$&=|]")
-
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|->|::)[A-Za-z_][A-Za-z_0-9]*)*")
-
-
-# -- how a value is given ---------------------------------------------------------------------
-
-LINE_CHARS = 200  # how much of its line is looked at before a name
-
-_GIVEN = re.compile(
-    r"""(?P<quoted>\\{0,15}["'`]|&quot;|%22)? [\])}]? \*{0,2}
-    (?: [ \t]{0,20} (?: :[ \t]{0,2}&?(?:'\w{1,20}[ ])?[A-Za-z_][\w\[\]|.?]{0,30}+[ \t]{0,2}=(?!=)
-                      | ={1,3}>? | :[-=]? | -> | %3[AaDd] | \\u003[ad]
-                      | (?P<else>\|\||\?\?|or[ ]) ) \*{0,2} [ \t]{0,20}
-        (?: [&!][\w!]{1,20}[ \t]{1,4} | \\\r?\n[ \t]{0,20}
-          | (?P<block>[|>][+-]?[0-9]?[ \t]{0,4}(?:\r?\n|\\n)[ \t]{1,20})
-          | \s{1,20}string\([0-9]{1,4}\)[ ] | \(?\s{1,40}+(?=[frbu]?["']) )?
-      | \.(?:send_?keys|fill|type|set_?value)\([ \t]{0,4}
-      | (?:[ ][\w-]{1,20}="[^"\n]{0,60}"){1,4}[ ]value=
-      | ,?(?:\s|\\{1,8}n){0,40}+\\{0,15}["']?value\\{0,15}["']?[ \t]{0,4}[:=][ \t]{0,4}
-      | [ ]\{\s{1,20}(?:(?:type|description|sensitive)[^\n]{0,80}\n\s{0,20}){0,3}default[ ]{1,20}=[ ]
-      | </key>\s{0,40}<string> | [ ]FOR[ ]\S{1,60}[ ]=[ ]
-      | >(?:<!\[CDATA\[)?(?=[^\s<@]) | (?P<comma>,[ \t]{0,4}) | (?P<call>\([ \t]{0,4})
-      | [ \t]{1,3}(?:is|was)[ \t]?:?[ \t]{1,3}
-      | (?P<blank>[ \t]{1,4}(?P<value>(?<=token[ ])(?=[A-Za-z0-9_!.-]{24}))?) )
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-_OPEN = re.compile(
-    r"[bBrRuUf]{0,2}(?:(?P<slashes>\\{0,15})(?P<quote>\"\"\"|'''|[\"'`])|(?P<entity>&quot;|%22))"
-)
-# What puts a name and its value side by side, with nothing but a blank between.
-_VERB = re.compile(
-    r"(?:\b(?:set(?:env|x)?|ENV|ARG|export|config(?:ure)?[ ]set|git[ ]config)"
-    r"(?:[ ]-{1,2}\w{1,12}){0,2}[ ]{1,4}"
-    r"|\#define[ ]{1,8}|(?:WITH|USING|ENCRYPTED|(?:connect|user|role|login)[ ][^\s,;]{1,64}|-u[ ]?root)[ ]"
-    r"|\blogin\s{1,4}\S{1,64}\s{1,8})"
-    r"[\"']?(?:[\w./@-]{0,80}[:/])?$",
-    re.IGNORECASE,
-)
-_LINE_START = re.compile(r"(?:\s{0,40}[0-9]{1,6}[\t→:|])?[\s>+#;*-]{0,40}(?:export |set |//)?[\[\"'`]?")
-_PAIR_BEFORE = re.compile(r"[\w.\-\] ]{1,40}=[^=\s,(){}]{0,80}[ ;&]{1,2}$|[?&;]$")
-_LINE_END = re.compile(r"[\"'`]?(?:[ \t]{0,20}(?:\r?\n|\Z|\\n)|[ \t]{1,20}#)")
-_PAIR_END = re.compile(r"[;&\"'`]|[ \t]|\r?\n|\\n|\Z")
-
-
-def _form(text: str, start: int, span: tuple[int, int], given: str, name: str) -> str:
-    """How a bare value is given: as an option, in an environment, by configuration, by code, in prose."""
-    end = span[1]
-    if name.startswith("-"):
-        return "option" if given.strip() else "string"
-    if given.startswith(">"):  # an element of XML
-        return "string"
-    if "=" not in given and ":" not in given:
-        return "prose"
-    line = text[max(0, start - LINE_CHARS, text.rfind("\n", 0, start) + 1) : start]
-    if "=" in given and _PAIR_BEFORE.search(line) and _PAIR_END.match(text, end):
-        return "config"
-    if given in ("=", ": ", ":", "=\\\n") and name.isupper():
-        return "env"
-    if _LINE_START.fullmatch(line) and _LINE_END.match(text, end):
-        plain = end - span[0] >= 10 and text[span[0] : end].islower()
-        if "=" in given or plain or _is_beside(text, start, end):
-            return "config"
-    return "code" if "=" in given else "prose"
-
-
-_BESIDE = re.compile(
-    r"\n[ \t]{0,20}[- ]{0,2}(?:user(?:name)?|login|host|port|database|email): ?[\w.@-]{1,60}[ \t]{0,20}"
-    r"(?=\n|\Z)"
-)
-
-
-def _is_beside(text: str, start: int, end: int) -> bool:
-    """Whether the lines around are a login's: then a bare word after a colon is no type, and no label."""
-    return bool(_BESIDE.search(text, max(0, start - 160), min(len(text), end + 120)))
+    stem, word = split(name[-STEM_CHARS:])
+    return kind_of(stem, word) if word and is_believed(stem, word, value[:VALUE_CHARS], "key") else ""
 
 
 # -- values ---------------------------------------------------------------------------------
 
 _BARE = re.compile(
     r"(?![a-z]{1,12}(?:\.|->|::)[A-Za-z_])"  # config.secret
-    rf"[^\s\"'`<>\\,;&(){{}}\[\]|]{{1,{VALUE_CHARS}}}+(?![(\[{{])"
+    rf"(?:[^\s\"'`<>\\,;&(){{}}\[\]|]|\\[=:#!]){{1,{VALUE_CHARS}}}+(?![(\[{{])"
 )
+_DOTTED = re.compile(rf"[a-z][\w.-]{{1,{VALUE_CHARS}}}+(?![(\[{{])")
 _BARE_TAIL = re.compile(r"(?:[^\s\"'`<>\\,;&(){}\[\]|]|[,;&|(){}\[\]](?![\s,;)}\]]|$|[\w.-]{1,40}[=:]))*+")
 _BLOCK_TAIL = re.compile(
     r"(?:(?:\r?\n|\\n)(?:[ \t]*[A-Za-z0-9+/=_-]{16,}+|[ \t]{1,20}[A-Za-z0-9+/]{1,80}={0,2}(?=\s|\Z)))*+"
+)
+# A word of a shell goes on behind its closing quote: 'it'"'"'s'.
+_SHELL_TAIL = re.compile(r"(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.!@%^+=:/-]{1,200}){1,8}")
+_CONTINUED = re.compile(r"\\\n\s{0,40}")
+_OPEN = re.compile(
+    r"[bBrRuUfN@]{0,2}(?:(?P<slashes>\\{0,15})(?P<quote>\"\"\"|'''|[\"'`])|(?P<entity>&quot;|%22))"
 )
 _QUOTED_CHARS = 4096
 _INNER_QUOTES = 16
 
 
 def _value_span(text: str, at: int) -> Span | None:
-    word = _WORD.match(text, at)
-    given = _GIVEN.match(text, word.end()) if word else None
+    word = WORD.match(text, at)
+    given = GIVEN.match(text, word.end()) if word else None
     if word is None or given is None:
         return None
     before = text[max(0, at - STEM_CHARS) : at]
     stem = before[len(before.rstrip(_NAME_CHARS)) :]
     opening = _OPEN.match(text, given.end())
-    if stem.startswith("-") and ":" in given[0]:  # a style sheet's variable
+    if stem.startswith("-") and _is_removed(text, at - len(stem), given):
+        stem = stem[1:]
+    if stem.startswith("-") and ":" in given[0] and not given["argument"]:  # a style sheet's variable
         return None
     if not stem and word[0].lower() == "key":
         stem = _stem_apart(before)
@@ -275,23 +102,71 @@ def _value_span(text: str, at: int) -> Span | None:
         given[0] == ":" and before.endswith(":" + stem)
     ):  # AWS::ApiKey, an ARN
         return None
-    start = word.start() - (len(stem) if before.endswith(stem) else 0)
-    if _is_idle(text, start, given, stem, opening is not None):
+    if given["blank"] and not stem and word[0] in _IN_SENTENCES and not opening and given["value"] is None:
         return None
-    span = _quoted_span(text, opening) if opening else _bare_span(text, given.end())
+    start = word.start() - (len(stem) if before.endswith(stem) else 0)
+    if is_idle(text, start, given, stem, opening is not None):
+        return None
+    span = _quoted_span(text, opening) if opening else _bare_span(text, given.end(), stem + word[0], given[0])
     if span is None:
         return None
-    if opening:
-        sign = given[0].strip("\"'`\\ ")[:1]
-        form = "key" if given["quoted"] and sign == ":" else "string" if sign in ("=", ":") else "quoted"
-    else:
-        form = _form(text, start, span, given[0], stem + word[0])
-    if not _is_believed(stem, word[0], text[span[0] : span[1]][:VALUE_CHARS], form):
+    short = not stem and word[0].lower() in _SHORT
+    if short and given[0].rstrip().endswith("["):
         return None
-    end = span[1] if opening else _BARE_TAIL.match(text, span[1]).end()  # type: ignore[union-attr]
+    words = None if opening or short else _worded_span(text, start, given)
+    if words and _is_worded(text, words, bare_form(text, start, words, given, stem + word[0])):
+        span, form = words, "string"
+    elif opening:
+        form = quoted_form(text, start, span, given, stem + word[0])
+    else:
+        form = bare_form(text, start, span, given, stem + word[0])
+    end, value = span[1], text[span[0] : span[1]]
+    if opening:
+        in_shell = form == "env" and "=" in given[0] and not opening["slashes"]
+        end, value = _joined(text, end, value, in_shell)
+        if len(opening["quote"] or "") == 3:
+            value = _CONTINUED.sub("", value).strip()
+        elif "\n" in value:
+            form = "quoted"
+    if not is_believed(stem, word[0], value[:VALUE_CHARS], form):
+        return None
+    if not opening and span is not words:
+        end = _BARE_TAIL.match(text, span[1]).end()  # type: ignore[union-attr]
+        if form in ("prose", "told"):
+            end = span[0] + len(text[span[0] : end].rstrip(".!?:"))
     if given["block"]:
         end = _BLOCK_TAIL.match(text, end).end()  # type: ignore[union-attr]
-    return span[0], end, _kind(stem, word[0])
+    return span[0], end, kind_of(stem, word[0])
+
+
+_SHORT = frozenset({"pass", "pw", "pwd", "key"})  # by themselves they are too little for a list, or a phrase
+# What a blank follows all the time, and hardly ever a value.
+_IN_SENTENCES = frozenset({"key", "token", "secret", "credential", "credentials", "pass"})
+
+
+def _joined(text: str, end: int, value: str, in_shell: bool) -> tuple[int, str]:
+    """A string with what is put together with it: where it ends then, and what it is."""
+    if in_shell and (tail := _SHELL_TAIL.match(text, end + 1)):
+        return tail.end(), value + tail[0].replace('"', "").replace("'", "")
+    for _ in range(_JOINTS_MAX):
+        joint = _JOINT.match(text, end)
+        if joint is None:
+            break
+        end, value = joint.end("more"), value + joint["more"]
+    return end, value
+
+
+_JOINTS_MAX = 40
+# Where two strings are one: side by side, added, over lines.
+_JOINT = re.compile(
+    r"(?P<quote>[\"'])(?:\s{0,2}[+.&]\s{0,40}|[ \t]{0,4}\\?\r?\n[ \t]{0,40}(?:[+.&][ \t]{0,4})?|[ ]?)"
+    r"[fbr]?(?P=quote)(?P<more>[\w/+=.-]{4,400})(?=[\"'])"
+)
+
+
+def _is_removed(text: str, start: int, given: re.Match[str]) -> bool:
+    """Whether the first sign of a name is that of a line that a diff takes out."""
+    return text[start - 1 : start] in ("", "\n") and text[start + 1 : start + 2] != "-" and not given["blank"]
 
 
 def _stem_apart(before: str) -> str:
@@ -304,24 +179,43 @@ _APART = re.compile(
     r"|user(?:name)?[\"'\\]{1,4}[ ]?:[ ]?[\"'\\]{1,4}[\w.@-]{1,30}[\"'\\]{1,4},\s{0,8}[\"'\\]{1,4}$",
     re.IGNORECASE,
 )
+
+
+def _worded_span(text: str, start: int, given: re.Match[str]) -> tuple[int, int] | None:
+    """A bare value of several words, where something tells its end: a quote, an element, the line."""
+    if given["blank"] or given["told"] or given["argument"]:
+        return None
+    quote = text[start - 1 : start] if given[0] == "=" else ""
+    ends = quote if quote in ("'", '"') else "<" if given["element"] else "\n"
+    match = _WORDS[ends or "\n"].match(text, given.end())
+    return match.span("words") if match and is_phrase(match["words"]) else None
+
+
+def _is_worded(text: str, words: tuple[int, int], form: str) -> bool:
+    """Whether bare words are a passphrase: a quote ends them, or they are all that is given."""
+    return form in ("listed", "element") or (
+        form in ("env", "pair") and text[words[1] : words[1] + 1] in _CLOSING
+    )
+
+
+_CLOSING = ("'", '"', "\\")
+_WORDS = {
+    sign: re.compile(rf"(?P<words>[\w!?*.'#-]{{1,24}}(?: [\w!?*.'#-]{{1,24}}){{1,7}}){end}")
+    for sign, end in {
+        "'": "(?=')",
+        '"': r"(?=\\{0,15}\")",
+        "<": r"(?=</|\]\]>)",
+        "\n": r"(?=[ \t]{0,20}(?:\r?\n|\Z|\\n))",
+    }.items()
+}
 _NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 
 
-def _is_idle(text: str, start: int, given: re.Match[str], stem: str, quoted: bool) -> bool:
-    """Whether what stands between gives nothing: a comma or a bracket before code, a blank in a sentence."""
-    if given["comma"]:
-        return not quoted or given["quoted"] in (None, "`")
-    if given["blank"]:
-        keyword = quoted and text[start - 1 : start] == ":"  # :password "..."
-        known = stem.startswith("-") or keyword or stem.lower() == "require"
-        return not (
-            known or given["value"] is not None or _VERB.search(text, max(0, start - LINE_CHARS), start)
-        )
-    return bool((given["call"] or given["else"]) and not quoted)
-
-
-def _bare_span(text: str, at: int) -> tuple[int, int] | None:
+def _bare_span(text: str, at: int, name: str, sign: str) -> tuple[int, int] | None:
     match = _BARE.match(text, at)
+    if match is None and name.isupper() and sign == "=":  # words joined by dots, where no program stands
+        match = _DOTTED.match(text, at)
+        return match.span() if match and not is_reference(match[0]) else None
     return match.span() if match else None
 
 
@@ -338,4 +232,5 @@ def _quoted_span(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
         if run < slashes or (run - slashes) % (2 * slashes + 2) == 0:
             return at, end - min(run, slashes)
         end = text.find(quote, end + 1, limit)
-    return _bare_span(text, at)
+    match = _BARE.match(text, at)
+    return match.span() if match else None

@@ -7,12 +7,15 @@ line or, where a log cut it off, with its last line of base64; line numbers, quo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from recollect.redact import tables
 from recollect.redact.issuers import BETWEEN, KEY_TAIL
+from recollect.redact.nonvalues import is_given
 from recollect.redact.plausible import VALUE_CHARS, decoded, is_filler, is_password, is_random
-from recollect.redact.tokens import Span, span_at
+from recollect.redact.tables import table_spans
+from recollect.redact.tokens import Anchored, Span, span_at
 
 
 def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator[Span]:
@@ -22,20 +25,22 @@ def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator
     """
     for gate in present:
         for anchor, rules in GATED.get(gate, _NONE).items():
-            yield from _anchored_spans(anchor, rules, text, lowered)
+            yield from anchored_spans(anchor, rules, text, lowered)
     if "cookie" in present:
         yield from _cookie_spans(text, lowered)
     if "private" in present:
         yield from _cut_key_spans(text, lowered)
     if "secret" in present and "kind" in lowered:
         yield from _cluster_spans(text, lowered)
-    if "pass" in present and "\n" in text:
-        yield from _table_spans(text, lowered)
+    if present:
+        yield from table_spans(text, lowered, present)
     if "(" in text:
         for match in _CALL.finditer(text):
-            if match["token"] and is_random(match["token"]):
+            if match["source"] is not None:
+                yield from _source_spans(text, match.start())
+            elif match["token"] and is_random(match["token"]):
                 yield (*match.span("token"), "token")
-            elif match["secret"] and is_password(match["secret"]):
+            elif match["secret"] and (is_password(match["secret"]) or is_given(match["secret"])):
                 yield (*match.span("secret"), "password")
     if "$" in text:
         for match in _HASH.finditer(text):
@@ -45,7 +50,13 @@ def context_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator
             yield (*match.span("secret"), "cookie")
 
 
-def _anchored_spans(anchor: str, rules: tuple[ContextRule, ...], text: str, lowered: str) -> Iterator[Span]:
+def _source_spans(text: str, end: int) -> Iterator[Span]:
+    match = _SOURCE.search(text, max(0, end - 160), end)
+    if match and is_password_here(match):
+        yield (*match.span("secret"), "url-password")
+
+
+def anchored_spans(anchor: str, rules: Sequence[Anchored], text: str, lowered: str) -> Iterator[Span]:
     """What the rules of one anchor find, each of them on from where it found something."""
     free = dict.fromkeys(rules, 0)
     at = lowered.find(anchor)
@@ -69,7 +80,7 @@ class ContextRule:
     accepts: Callable[[re.Match[str]], bool]
 
 
-def _rule(
+def context_rule(
     kind: str, anchors: str, head: str, tail: str, accepts: Callable[[re.Match[str]], bool], gate: str = ""
 ) -> ContextRule:
     found = tuple(anchors.split("\n"))
@@ -94,8 +105,8 @@ def _is_real(match: re.Match[str]) -> bool:
     return not match["body"].isdigit() and not is_filler(match["body"])
 
 
-def _is_password(match: re.Match[str]) -> bool:
-    return is_password(match["body"])
+def is_password_here(match: re.Match[str]) -> bool:
+    return is_password(match["body"]) or is_given(match["body"])
 
 
 def _is_login(match: re.Match[str]) -> bool:
@@ -124,13 +135,13 @@ _URL = r"[^\s\"'<>`\\"
 _STRING = r"[^\s\"'`\\]"
 _TWO_STRINGS = (
     r"\([ \t]{0,4}[\"'][^\"'\n]{1,64}[\"'],[ \t]{0,4}"
-    rf"[\"'](?P<secret>(?P<body>{_STRING}{{4,128}}+))[\"']"
+    r"[\"'](?P<secret>(?P<body>[^\"'`\\\n]{4,128}+))[\"']"
 )
 _KEY_HEADER = r"(?:(?:Proc-Type|DEK-Info|Version|Comment|#)[^\n\\]{0,80})"
 _HEAD_CHARS = 20_000  # how far before its END line a key may begin
 
 RULES = (
-    _rule(
+    context_rule(
         "private-key",
         "-----begin",
         rf"(?P<secret>-----BEGIN (?:[A-Z0-9]{{1,16}} ){{0,3}}PRIVATE KEY(?: BLOCK)?-----"
@@ -139,7 +150,7 @@ RULES = (
         _is_key,
         gate="private",
     ),
-    _rule(
+    context_rule(
         "private-key",
         "private-lines:",
         rf"Private-Lines:[ \t]{{0,4}}[0-9]{{1,4}}{BETWEEN}{{1,20}}+"
@@ -148,14 +159,14 @@ RULES = (
         _is_key,
         gate="private",
     ),
-    _rule(
+    context_rule(
         "url-password",
         "://",
         rf"://(?P<user>{_URL}/:@?#]{{0,100}}+):(?P<secret>(?P<body>{_URL}/?#]{{1,200}}))@(?=[A-Za-z0-9\[$.%-])",
         "",
         _is_url_password,
     ),
-    _rule(  # a raw "/" in it, where it cannot be a port and a path
+    context_rule(  # a raw "/" in it, where it cannot be a port and a path
         "url-password",
         "://",
         rf"(?<!http)(?<!https)://(?P<user>{_URL}/:@?#]{{0,100}}+):"
@@ -163,21 +174,21 @@ RULES = (
         "",
         _is_url_password,
     ),
-    _rule(  # a token in place of the user
+    context_rule(  # a token in place of the user
         "url-password",
         "://",
         r"(?<=http|ttps)://(?P<secret>(?P<body>[A-Za-z0-9_~.-]{20,200}+))(?::x-oauth-basic|:)?@(?=[A-Za-z0-9])",
         "",
         _is_random,
     ),
-    _rule(
+    context_rule(
         "bearer-token",
         "bearer",
         rf"bearer(?:[ \t]|%20|\+){{1,4}}{_QUOTES}(?P<secret>(?P<body>{_HEADER}{{12,{VALUE_CHARS}}}+))",
         rf"{_HEADER}*+",
         _is_credential,
     ),
-    _rule(  # with its scheme, whatever that is, or without one
+    context_rule(  # with its scheme, whatever that is, or without one
         "authorization",
         "auth",
         rf"(?<![A-Za-z])authorization{_QUOTES}\]?[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}"
@@ -187,7 +198,7 @@ RULES = (
         _is_credential,
         gate="auth",
     ),
-    _rule(
+    context_rule(
         "authorization",
         "auth",
         rf"(?<![A-Za-z])authorization{_QUOTES}[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}[A-Za-z][\w-]{{1,24}}"
@@ -197,15 +208,15 @@ RULES = (
         _is_random,
         gate="auth",
     ),
-    _rule(
+    context_rule(
         "basic-login",
         "basic ",
         rf"basic[ \t]{{1,4}}(?P<secret>(?P<body>[A-Za-z0-9+/_-]{{6,{VALUE_CHARS}}}+={{0,2}}))",
         r"[A-Za-z0-9+/=_-]*+",
         _is_login,
-        gate="auth",
+        gate="basic ",
     ),
-    _rule(
+    context_rule(
         "basic-login",
         "auth",
         rf"auth{_QUOTES}[ \t]{{0,4}}[:=][ \t]{{0,4}}{_QUOTES}"
@@ -213,18 +224,18 @@ RULES = (
         r"[A-Za-z0-9+/=_-]*+",
         _is_login,
     ),
-    _rule(  # a call that takes a user and a password
-        "password", "auth", rf"auth=?{_TWO_STRINGS}", "", _is_password, gate="auth"
+    context_rule(  # a call that takes a user and a password
+        "password", "auth", rf"auth=?{_TWO_STRINGS}", "", is_password_here, gate="auth"
     ),
-    _rule("password", "credential(", rf"credential{_TWO_STRINGS}", "", _is_password, gate="credential"),
-    _rule(
+    context_rule("password", "credential", rf"credentials?{_TWO_STRINGS}", "", is_password_here, gate="cred"),
+    context_rule(
         "password",
         "auth",
         r"(?<=master)auth[ ]{1,4}[\"']?(?P<secret>(?P<body>[^\s\"'\\]{4,200}+))",
         "",
-        _is_password,
+        is_password_here,
     ),
-    _rule(  # a token under the name of a host, as package managers keep it
+    context_rule(  # a token under the name of a host, as package managers keep it
         "token",
         "auth",
         r"auth\"[ \t]{0,4}:[ \t]{0,4}\{\s{0,20}\"[\w.-]{1,80}\"[ \t]{0,4}:[ \t]{0,4}\""
@@ -233,30 +244,40 @@ RULES = (
         _is_random,
         gate="auth",
     ),
-    _rule(
-        "password",
-        "identified by",
-        rf"identified[ ]by[ ]{{1,4}}(?:password[ ])?[\"'](?P<secret>(?P<body>{_STRING}{{4,128}}+))[\"']",
-        "",
-        _is_password,
-        gate="identified by",
-    ),
 )
 _NONE: dict[str, tuple[ContextRule, ...]] = {}
-GATED: dict[str, dict[str, tuple[ContextRule, ...]]] = {}  # the rules by their gate, then by their anchor
-for _each in RULES:
-    for _anchor in _each.anchors:
-        _anchors = GATED.setdefault(_each.gate, {})
-        _anchors[_anchor] = (*_anchors.get(_anchor, ()), _each)
-GATES = (*GATED, "cookie", "secret", "pass")
+
+
+def gated(rules: Iterable[ContextRule]) -> dict[str, dict[str, tuple[ContextRule, ...]]]:
+    """The rules by their gate, then by their anchor."""
+    found: dict[str, dict[str, tuple[ContextRule, ...]]] = {}
+    for rule in rules:
+        for anchor in rule.anchors:
+            anchors = found.setdefault(rule.gate, {})
+            anchors[anchor] = (*anchors.get(anchor, ()), rule)
+    return found
+
+
+GATED = gated(RULES)
+GATES = (*GATED, "cookie", "secret", *tables.GATES)
 
 # Calls that take a token, or a login: as two strings, or as one that is then encoded.
 _CALL = re.compile(
-    r"\((?:(?<=Client\()[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
-    r"|(?:(?:(?<=getConnection\()|(?<=\.login\())[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
+    r"\((?<=[adehimnprstwO]\()(?:(?P<source>(?<=@tcp\())|(?:(?<=Client\()|(?<=Wallet\()|(?<=ToAccount\())[\"'](?P<token>[A-Za-z0-9_-]{32,128})[\"']"
+    r"|(?:(?:(?<=getConnection\()|(?<=bind_s\()|(?<=simple_bind\()|(?<=Oracle\.connect\()|(?<=\.login\()|(?<=ftp_login\()|(?<=auth_password\())"
+    r"[^()\n]{1,200}?[\"'],[ ]{0,4}[\"']"
+    r"|(?:(?<=jwt\.sign\()|(?<=jwt\.encode\())[^()\n]{1,100}?,[ ]?[\"']"
+    r"|(?:(?<=WiFi\.begin\()|(?<=\.login\()|(?<=simple_bind\()|(?<=bind_s\())[^,\n\"']{1,60},[ ]?[\"']"
+    r"|(?:(?<=hashpw\()|(?<=bcrypt\.hash\()|(?<=password_hash\()|(?<=make_password\()|(?<=Hash::make\())"
+    r"[ ]?b?[\"']"
+    r"|(?:(?<=mysqli\()|(?<=_connect\()|(?<=>connect\()|(?<=mysql\.connect\()|(?<=SQLdb\.connect\()"
+    r"|(?<=[ ]PDO\()|(?<=create_superuser\()|(?<=create_user\())"
+    r"[ ]?(?:[\"'][^\"'\n]{0,120}[\"'],[ ]?|\$?[\w.]{1,40},[ ]?){2}[\"']"
     r"|(?:(?<=from\()|(?<=btoa\()|(?<=b64encode\())b?[\"'][\w.@-]{1,40}:)"
-    r"(?P<secret>[^\s\"'`\\]{4,128})[\"'])"
+    r"(?P<secret>[^\"'`\\\n]{4,128})[\"'])"
 )
+# Go's name for a data source, up to where its host is named.
+_SOURCE = re.compile(r"(?<![\w./-])[\w.-]{1,40}:(?P<secret>(?P<body>[^\s\"'`\\:@/]{4,100}))@tcp$")
 # What a password is kept as: crypt(3), and those who write the same.
 _HASH = re.compile(
     r"\$(?:2[abxy]\$[0-9]{2}\$[./A-Za-z0-9]{53}|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}"
@@ -270,7 +291,7 @@ _HASH = re.compile(
 
 _KEY_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,16} ){0,3}$", re.IGNORECASE)
 _KEY_LINES = re.compile(
-    rf"[A-Za-z0-9+/=]{{24,}}+(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{24,}}+)*+"
+    rf"(?<!\\)[A-Za-z0-9+/=]{{24,}}+(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{24,}}+)*+"
     rf"(?:{BETWEEN}{{1,40}}+[A-Za-z0-9+/=]{{1,80}}+)?{BETWEEN}{{0,40}}+\Z"
 )
 
@@ -294,7 +315,7 @@ _CLUSTER = re.compile(r"kind[\"'\\]{0,4}:[ ]{0,4}[\"'\\]{0,4}secret\b(?!s)")
 _DATA = re.compile(r"(?:^|[\s{,\"'\\])(?:stringdata|data)[\"'\\]{0,4}:[ ]{0,4}(?:\{|(?=\n|\\n))")
 _DATUM = re.compile(
     r"(?:\s|\\n|,){0,40}[\"'\\]{0,4}(?P<name>[\w.-]{1,100})[\"'\\]{0,4}:[ ]{1,4}"
-    r"[\"'\\]{0,4}(?P<value>[^\s\"'\\,{}]{0,8000})[\"'\\]{0,4}"
+    r"(?:[|>][+-]?\n\s{1,12})?(?:\"(?P<quoted>))?[\"'\\]{0,4}(?P<value>(?(quoted)[^\"\\\n]{0,8000}|[^\s\"'\\,{}]{0,8000}))[\"'\\]{0,4}"
 )
 _CLUSTER_CHARS = 4000
 _NOT_DATA = frozenset({"kind", "metadata", "type", "apiversion", "name", "immutable", "stringdata"})
@@ -313,51 +334,9 @@ def _cluster_spans(text: str, lowered: str) -> Iterator[Span]:
             at = datum.end()
 
 
-# -- tables -----------------------------------------------------------------------------------------
-
-_HEADING = re.compile(r"pass(?:word|wd)?[*`\" ]{0,20}(?:(?P<by>[|,;\t])|\r?\n)")
-_RULER = re.compile(r"[ ]{0,8}\|[ :|-]{3,300}(?=\n)")
-_NAMES = re.compile(r"[\w \"-]{1,40}(?:[,;\t][\w \"-]{1,40}){1,20}")
-_ROWS_MAX = 50
-_ROW_CHARS = 1000
-
-
-def _table_spans(text: str, lowered: str) -> Iterator[Span]:
-    """The column of a table that is headed by `password`: in Markdown, or separated by commas."""
-    for heading in _HEADING.finditer(lowered):
-        start = text.rfind("\n", max(0, heading.start() - _ROW_CHARS), heading.start()) + 1
-        end = text.find("\n", start, start + _ROW_CHARS)
-        if end < 0:
-            continue
-        head = text[start:end].rstrip("\r")
-        if head.lstrip().startswith("|"):
-            by, ruler = "|", _RULER.match(text, end + 1)
-            end = ruler.end() if ruler else -1
-        else:
-            by = heading["by"] or next((each for each in ",;\t" if each in head), "")
-            end = end if by and _NAMES.fullmatch(head) else -1
-        if end >= 0:
-            yield from _column_spans(text, end + 1, by, head[: heading.start() - start].count(by))
-
-
-def _column_spans(text: str, at: int, by: str, column: int) -> Iterator[Span]:
-    for _ in range(_ROWS_MAX):
-        end = text.find("\n", at, at + _ROW_CHARS)
-        cells = text[at : end if end >= 0 else at + _ROW_CHARS].split(by)
-        if len(cells) <= max(column, 1) or (by == "|" and cells[0].strip()):
-            return
-        value = cells[column].strip(' `*"\r')
-        if is_password(value):
-            begin = at + len(by.join(cells[:column])) + len(by) * (column > 0) + cells[column].find(value)
-            yield begin, begin + len(value), "password"
-        if end < 0:
-            return
-        at = end + 1
-
-
 # -- cookies ------------------------------------------------------------------------------------
 
-_COOKIE = re.compile(rf"cookie{_QUOTES}[ \t]{{0,4}}[:=,][ \t]{{0,4}}{_QUOTES}", re.IGNORECASE)
+_COOKIE = re.compile(rf"cookie{_QUOTES}[ \t]{{0,4}}[:=,][ \t]{{0,4}}\[?{_QUOTES}", re.IGNORECASE)
 _PAIR = re.compile(r"[ \t]{0,4}([^=;,\s\"'\\]{1,100}+)=([^;,\s\"'\\]{0,8000}+);?")
 _LOGIN = re.compile(r"sess|auth|token|sid|jwt|login|remember", re.IGNORECASE)
 # A browser's, as curl keeps it in a file.

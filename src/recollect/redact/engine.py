@@ -16,13 +16,20 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
 
-from recollect.redact import assignments, commands, contexts
 from recollect.redact.assignments import assigned_spans, field_kind
 from recollect.redact.commands import command_spans
 from recollect.redact.contexts import context_spans
+from recollect.redact.places import OWN_CHARS, PLACE_CHARS, SHARED, gates, place_spans
 from recollect.redact.plausible import decoded
+from recollect.redact.readings import layered_parts, unlayered
+from recollect.redact.statements import KEY_CHARS, key_spans, statement_spans
 from recollect.redact.tokens import Span, token_spans
 from recollect.redact.wrapped import wrapped_spans
+
+
+def _nothing() -> Counter[str]:
+    """What `Counter()` gives, in a tenth of its time: most texts hold no secret."""
+    return Counter.__new__(Counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class Redacted:
     """A text without its secrets, and how many of each kind were masked."""
 
     text: str
-    found: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=_nothing)
 
 
 def redact(text: str) -> Redacted:
@@ -43,7 +50,7 @@ def redact(text: str) -> Redacted:
 
 def has_secret(text: str) -> bool:
     """Whether `redact` would change the text."""
-    return any(map(_spans, _pieces(text)[::2]))
+    return any(map(_spans, _pieces(text)[::2])) if "[redacted:" in text else bool(_spans(text))
 
 
 def redact_object(value: Any) -> tuple[Any, Counter[str]]:
@@ -155,7 +162,7 @@ def _round(texts: list[str], stale: list[int], known: dict[str, str], found: Cou
         pieces = _pieces(texts[at])
         inside = spans.get(at) or [[] for _ in pieces[::2]]
         pieces[::2] = [
-            _replace_spans(piece, _merge([*each, *_again(piece, forms)]), found)
+            _replace_spans(piece, _merge([*each, *_again(piece, forms, known)]), found)
             for piece, each in zip(pieces[::2], inside, strict=True)
         ]
         texts[at] = "".join(pieces)
@@ -189,15 +196,55 @@ def _spans(text: str) -> list[Span]:
     """Where secrets stand, as they are or encoded; in order, none overlapping."""
     if len(text) < _LEAST_CHARS:
         return []
-    found = _RUN.findall(text)
-    runs = "\n" + "\n".join(found) if found else ""
-    spans = _plain_spans(text, runs)
+    if _ONE_WORD.fullmatch(text):  # most strings of a log: ids, kinds, paths
+        runs = "\n" + text if len(text) >= RUN_CHARS else ""
+        spans = list(token_spans(text, runs)) if runs else []
+    else:
+        runs = _runs(text) if len(text) >= RUN_CHARS else ""
+        spans = _plain_spans(text, runs, with_layers="\\" in text or "\x1b" in text, is_whole=True)
     if runs:
         if "\n" in text:
             spans += wrapped_spans(text, _inner_spans)
+        if len(runs) > KEY_CHARS:
+            spans += key_spans(text, runs)
         if _may_be_encoded(runs):
             spans += _encoded_spans(text)
     return _merge(spans) if spans else []
+
+
+def _runs(text: str) -> str:
+    """All of a text where a token could stand, each run of it after a line end, and once."""
+    found = _RUN.findall(text)
+    return "\n" + "\n".join(dict.fromkeys(found)) if found else ""  # most are paths, again and again
+
+
+def _layered_spans(text: str, lowered: str, present: tuple[str, ...]) -> Iterator[Span]:
+    """What shows in a text only as it reads, without colours and escapes."""
+    for first, last in layered_parts(text, lowered, present):
+        reading = unlayered(text[first:last])
+        if reading.edits:
+            # A token is cut by a colour or an escaped letter; by an escaped quote it only ends.
+            cut = "\x1b" in text or text.find("\\u00", first, last) >= 0
+            for start, end, kind in _plain_spans(reading.text, _runs(reading.text) if cut else ""):
+                yield first + reading.start(start), first + reading.end(end), kind
+
+
+def _string_spans(text: str, depth: int = 0) -> Iterator[Span]:
+    """What shows in a string of JSON only if it is read by itself: its first line, and its last."""
+    for match in _STRING.finditer(text):
+        if _NAMED.search(match["held"]) and (" " in match["held"] or "\\" in match["held"]):
+            reading = unlayered(match["held"])
+            spans = _plain_spans(reading.text, "")
+            if not depth and reading.text.startswith(_JSON):
+                spans += _string_spans(reading.text, 1)
+            for start, end, kind in spans:
+                yield match.start("held") + reading.start(start), match.start("held") + reading.end(end), kind
+
+
+_JSON = ("{", "[")
+_NAMED = re.compile(r"pass|secret|cred|login|identified ", re.IGNORECASE)
+_IN_STRINGS = frozenset({"pass", "secret", "cred", "login", "identified "})  # a word may be given to these
+_STRING = re.compile(r"\"(?P<held>(?:[^\"\\]|\\.){12,4000})\"")
 
 
 def _inner_spans(text: str) -> list[Span]:
@@ -205,26 +252,37 @@ def _inner_spans(text: str) -> list[Span]:
     return _plain_spans(text, "\n" + text)
 
 
-def _plain_spans(text: str, runs: str) -> list[Span]:
+def _plain_spans(text: str, runs: str, *, with_layers: bool = False, is_whole: bool = False) -> list[Span]:
     spans = list(token_spans(text, runs)) if runs else []
-    if _ONE_WORD.fullmatch(text):  # most strings of a log: ids, kinds, paths
-        return spans
     lowered = text.lower()
     if len(lowered) != len(text):  # some letters become two
         lowered = text.translate(_SMALL)
     # One search for each word serves all rules; most texts hold none of them.
-    present = tuple(filter(lowered.__contains__, _WORDS))
+    present = tuple(filter(lowered.__contains__, SHARED if len(text) >= OWN_CHARS else gates(text.isascii())))
     spans += context_spans(text, lowered, present)
-    spans += command_spans(text, present)
-    spans += assigned_spans(text, lowered, present)
+    if present:
+        spans += statement_spans(text, lowered, present)
+        if len(text) < PLACE_CHARS:
+            spans += place_spans(text, lowered, present)
+    if present or "-" in text or "\\" in text or (len(text) < OWN_CHARS and "<<<" in text):
+        spans += command_spans(text, present)
+    if present or "_" in text:
+        spans += assigned_spans(text, lowered, present)
+    if with_layers:
+        spans += _layered_spans(text, lowered, present)
+    if (
+        is_whole
+        and text.startswith(_JSON)
+        and len(text) < PLACE_CHARS
+        and not _IN_STRINGS.isdisjoint(present)
+    ):
+        spans += _string_spans(text)
     return spans
 
 
-_WORDS = tuple(dict.fromkeys((*contexts.GATES, *commands.GATES, *assignments.ANCHORS)))
-
-
 _ONE_WORD = re.compile(r"[A-Za-z0-9_./-]*+")
-_RUN = re.compile(r"[A-Za-z0-9_%+/=.:~-]{20,}+")  # holds every token with a form of its own
+RUN_CHARS = 20
+_RUN = re.compile(rf"[A-Za-z0-9_%+/=.:~-]{{{RUN_CHARS},}}+")  # holds every token with a form of its own
 _SMALL = {ord(each): each.lower() for each in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 
 
@@ -283,14 +341,26 @@ def _forms(known: dict[str, str]) -> list[tuple[str, str]]:
 def _written(value: str) -> set[str]:
     data = value.encode("utf-8", "surrogatepass")
     plain = {base64.b64encode(data).decode().rstrip("="), base64.urlsafe_b64encode(data).decode().rstrip("=")}
-    return {value, quote(data, safe=""), *plain}
+    login = decoded(value)  # read back, as a shell does it: all of it, for a plain word is left alone
+    return {value, quote(data, safe=""), *plain, *([login] if _LOGIN.fullmatch(login) else [])}
+
+
+_LOGIN = re.compile(r"[\w.@-]{1,40}:[^\s:]{4,100}")
+
+
+_LOGIN_RUN = re.compile(r"[A-Za-z0-9+/_-]{8,400}+={0,2}")
 
 
 def _holds(text: str, forms: list[tuple[str, str]]) -> bool:
     return any(form in piece for form, _ in forms for piece in _pieces(text)[::2])
 
 
-def _again(text: str, forms: list[tuple[str, str]]) -> Iterator[Span]:
+def _again(text: str, forms: list[tuple[str, str]], known: dict[str, str]) -> Iterator[Span]:
+    for match in _LOGIN_RUN.finditer(text) if known else ():
+        login = decoded(match[0])
+        kind = known.get(login.partition(":")[2]) if ":" in login else None
+        if kind:
+            yield (*match.span(), kind)
     for form, kind in forms:
         at = text.find(form)
         while at >= 0:

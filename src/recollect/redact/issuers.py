@@ -9,6 +9,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -116,8 +117,8 @@ def issuers() -> tuple[Group, ...]:
     data = tomllib.loads(FILE.read_text("utf-8"))
     rules = (*map(_prefixed, data["prefixed"]), *map(_form, data["form"]))
     searched = tuple(map(_searched, data["searched"]))
-    # An anchor of one letter hints at nothing; its pattern does.
-    lone = [each for each in searched if len(each.anchor) == 1]
+    # An anchor of one letter hints at nothing, unless something follows it; its pattern does.
+    lone = [each for each in searched if len(each.anchor) == 1 and not each.follows]
     return (
         _bounded(tuple(rule for rule in rules if rule.is_bounded)),
         _free(
@@ -217,6 +218,8 @@ def is_believed(how: str, body: str) -> bool:
     """Whether a body of the right form is a token: `how` is the word in the file."""
     if how == "number":  # of a bot, in base64
         return decoded(body).isdigit()
+    if how == "wif":
+        return _is_checked(body)
     if how == "real":
         return not is_filler(body)
     if is_random(body) or how == "random":
@@ -224,6 +227,18 @@ def is_believed(how: str, body: str) -> bool:
     # Digits at all, or again and again among letters: no class of a style sheet, no name with its version.
     has_digits = any(map(str.isdigit, body)) if how == "digits" else len(_TURN.findall(body)) > 2
     return has_digits and not is_filler(body)
+
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def _is_checked(body: str) -> bool:
+    """Whether the last bytes of a number to the base of 58 are its checksum."""
+    number = 0
+    for letter in body:
+        number = number * 58 + _BASE58.index(letter)
+    data = number.to_bytes((number.bit_length() + 7) // 8)
+    return sha256(sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
 
 
 _TURN = re.compile(r"[A-Za-z](?=[0-9])")

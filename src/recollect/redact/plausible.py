@@ -11,6 +11,7 @@ import base64
 import binascii
 import re
 
+_OWN_LETTERS = 3  # so many are left of a word that is no stand-in
 VALUE_CHARS = 128  # so much of a value is judged; what is masked may be longer
 
 
@@ -19,7 +20,20 @@ def is_filler(value: str) -> bool:
     if _VARIABLE.search(value):
         return True
     rest = {each for each in _FILLER.sub("", value) if each.isalnum()}
+    if any(map(_is_own, _LETTERS.findall(value))):
+        return False
     return len(rest) < min(8 if len(value) >= 16 else 6, (len(value) + 1) // 2)
+
+
+def _is_own(word: str) -> bool:
+    """Whether a word only has one of the fillers inside: `thistle`, `monkey`."""
+    left = len(_FILLER.sub("", word))
+    return _OWN_LETTERS <= left < len(word) and left * 5 >= len(word) * 2
+
+
+def without_filler(value: str) -> str:
+    """What is left of a value without the words that stand-ins are made of."""
+    return _FILLER.sub("", value)
 
 
 def is_random(value: str) -> bool:
@@ -67,13 +81,14 @@ def decoded(value: str) -> str:
     plain = value.rstrip("=").translate(_STANDARD)
     plain = plain[:-1] if len(plain) % 4 == 1 else plain
     try:
-        if not _is_text(binascii.a2b_base64(_padded(plain[:16]))):
+        if not plain.isascii() or not _is_text(binascii.a2b_base64(_padded(plain[:16]))):
             return ""
         return base64.b64decode(_padded(plain)).decode("utf-8", "replace")
     except binascii.Error:
         return ""
 
 
+_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]?[a-z]{5,24}(?![A-Za-z])")
 _HEX = re.compile(r"[0-9a-fA-F-]+")
 _CHUNK = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _NAME = re.compile(r"[A-Za-z]*+(?:[_.\-: ]++[A-Za-z]*+)*+[0-9]?")

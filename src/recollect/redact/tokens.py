@@ -51,7 +51,7 @@ def _group_spans(group: Group, text: str, runs: str) -> Iterator[Span]:
             if anchor in anchors:
                 yield from spans_at(rule, anchor, text)
     for each in group.searched:
-        if each.anchor in anchors or len(each.anchor) == 1:
+        if each.anchor in anchors or (len(each.anchor) == 1 and not each.follows):
             found = each.pattern.finditer(text)
             yield from ((*match.span(), each.kind) for match in found if each.accepts(match))
 

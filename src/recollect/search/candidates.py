@@ -39,6 +39,14 @@ class Meaning:
     strategy: str
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An index that is asked by words, and what makes queries for it."""
+
+    index: TextIndex
+    matcher: Matcher
+
+
 class Passing:
     """Which entries pass a filter, remembered while the index stays the same."""
 
@@ -64,18 +72,21 @@ class Gathering:
 
     def __init__(
         self,
-        text: TextIndex,
-        matcher: Matcher,
+        entries: Side,
+        exchanges: Side | None,
         passing: Passing,
         node: Node,
         *,
         by_words: bool,
         meaning: Meaning | None,
     ) -> None:
-        self._text, self._matcher, self._passing = text, matcher, passing
+        self._text, self._matcher = entries.index, entries.matcher
+        self._asked, self._passing = exchanges, passing
         self._node, self._by_words, self._meaning = node, by_words, meaning
         self._found: list[Found] = []
+        self._exchanges: list[Found] = []
         self._exact: Array = np.zeros(0, np.int64)
+        self._complete: Array = np.zeros(0, np.int64)
         self.explain: dict[str, Any] = {}
 
     def run(self) -> None:
@@ -92,12 +103,13 @@ class Gathering:
             self._words()
         elif self._meaning is not None:
             near = self._nearest(self._meaning, CANDIDATES)
-        wanted = [self._exact]
+        wanted = [self._exact, self._complete]
         if self._meaning is not None:
             best = self._found[0].rows if self._found else near[:0]
             wanted += [near, fuse.neighbours(best), fuse.neighbours(near)]
             self.explain |= {"vectors": len(near), **self._meaning.vectors.explain()}
         self._add(np.concatenate(wanted))
+        self._add_exchanges()
 
     def found(self) -> Found:
         """Every candidate, in the order they were found."""
@@ -118,6 +130,9 @@ class Gathering:
             dense,
             found.chars,
             np.isin(found.rows, self._exact),
+            np.isin(found.rows, self._complete),
+            found.turns,
+            self._exchanged(found.rows),
         )
 
     def rest(self, count: int, known: Array) -> Found:
@@ -131,15 +146,44 @@ class Gathering:
         found = self._text.search(self._matcher.ranked(self._node), CANDIDATES)
         self._found.append(found)
         self.explain["text"] = len(found)
+        if self._asked is not None:
+            self._exchanges.append(
+                self._asked.index.search(self._asked.matcher.ranked(self._node), CANDIDATES)
+            )
         quoting = self._matcher.exact(self._node)
         if quoting is not None:
             self._exact = self._text.search(quoting, CANDIDATES).rows
+        complete = self._matcher.complete(self._node)
+        if complete is not None:
+            self._complete = self._text.search(complete, CANDIDATES).rows
 
     def _add(self, rows: Array) -> None:
         """Entries that one side, or neither, has found: what stands beside a hit may be what was meant."""
         fresh = np.setdiff1d(rows, self.found().rows).tolist()
         if fresh:
             self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
+
+    def _add_exchanges(self) -> None:
+        """The closing answers of the exchanges found, and of those that candidates are part of."""
+        if self._asked is None or not self._by_words:
+            return
+        known = Found.joined(self._exchanges).turns
+        turns = np.setdiff1d(self.found().turns, np.append(known, 0)).tolist()
+        if turns:
+            query = self._asked.matcher.scored_turns(self._node, turns)
+            self._exchanges.append(self._asked.index.search(query, len(turns)))
+        exchanges = Found.joined(self._exchanges)
+        self._add(np.append(exchanges.rows, exchanges.turns - 1))
+
+    def _exchanged(self, rows: Array) -> Array:
+        """How well the exchange fits that an entry closes, 0 for one that closes none."""
+        scores = np.zeros(len(rows), np.float32)
+        if self._exchanges and self._asked is not None:
+            exchanges = Found.joined(self._exchanges)
+            best = dict(zip(exchanges.rows.tolist(), exchanges.scores.tolist(), strict=True))
+            scores[:] = [best.get(row, 0.0) for row in rows.tolist()]
+            scores /= self._asked.matcher.ceiling(self._node) or 1.0
+        return scores
 
     def _further(self, count: int) -> Found:
         if self._by_words:

@@ -22,6 +22,7 @@ from recollect.search.candidates import Passing
 from recollect.search.projects import named
 from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
+from recollect.search.text.exchanges import ExchangeIndex
 from recollect.search.text.index import TextIndex
 from recollect.store.contract import Store, View
 from recollect.values.errors import UsageError
@@ -130,6 +131,7 @@ class _ThreadIndexes:
         self._embedder, self._default = embedder, default
         self._catching_up = catching_up
         self._text: tuple[str, int, TextIndex] | None = None
+        self._exchanges: tuple[str, int, ExchangeIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
         self._sessions: tuple[View, Sessions] | None = None
         self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
@@ -163,7 +165,10 @@ class _ThreadIndexes:
             vectors = self._vector_index(info) if meaning else None
             text, sessions = self._text_index(info), self._session_table(view)
             passing, fresh = self._filters_known(text, info), self._fresh(info, waiting)
-            yield Search(view, text, sessions, vectors, reranker, passing=passing, fresh=fresh)
+            exchanges = self._exchange_index(info)
+            yield Search(
+                view, text, sessions, vectors, reranker, passing=passing, fresh=fresh, exchanges=exchanges
+            )
 
     def catch_up(
         self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
@@ -187,7 +192,9 @@ class _ThreadIndexes:
             info = view.info()
             text = self._text_index(info)
             text.reload()
-            current = text.is_current(view)
+            exchanges = self._exchange_index(info)
+            exchanges.reload()
+            current = text.is_current(view) and exchanges.is_current(view)
         if not vectors:
             return current
         index = self._vector_index(info)
@@ -208,6 +215,10 @@ class _ThreadIndexes:
                     text.catch_up(view, deadline=until, progress=_named(progress, "text"))
             if text.rows >= info.rows_end or text.rows == before or time.monotonic() >= deadline:
                 break
+        with self._store.view() as view:
+            exchanges = self._exchange_index(view.info())
+            if not exchanges.is_current(view):
+                exchanges.catch_up(view, deadline=_deadline(seconds), progress=_named(progress, "exchanges"))
         if vectors:
             index = self._vector_index(info)
             if index.rows < info.rows_end:
@@ -232,6 +243,12 @@ class _ThreadIndexes:
             index = TextIndex.open(_folder(self._cache, info), info.id, info.epoch)
             self._text = info.id, info.epoch, index
         return self._text[2]
+
+    def _exchange_index(self, info: StoreInfo) -> ExchangeIndex:
+        if self._exchanges is None or self._exchanges[:2] != (info.id, info.epoch):
+            index = ExchangeIndex.open(_folder(self._cache, info), info.id, info.epoch)
+            self._exchanges = info.id, info.epoch, index
+        return self._exchanges[2]
 
     def _vector_index(self, info: StoreInfo) -> VectorIndex:
         if self._vectors is None or self._vectors[:2] != (info.id, info.epoch):

@@ -8,6 +8,9 @@ by meaning, and an entry scores the same among a hundred entries and among a mil
 lifted by what stands next to the entry and by the best of its session, then weighed by kind, time
 and the options.
 
+The closing answer of a turn stands for all of it: it has the words of its exchange and the best meaning of
+its turn. So it leans on no neighbour, and what led to it (narration, calls, results) counts less.
+
 A candidate's neighbours count only if they are candidates too. `neighbours` says which rows to add
 before `rank` is called; they may then be hits themselves.
 
@@ -23,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.search.weights import (
+    COURSE,
     DENSE_FLOOR,
     EARLY_MS,
     KINDS,
@@ -46,8 +50,10 @@ Numbers = NDArray[Any]  # of whatever kind an index gives
 class Candidates:
     """Entries to choose from, as columns. Rows are distinct, in any order.
 
-    `text` is 0 where no word matches, `dense` NaN where there is no vector. `chars`, the length of the texts,
-    and `exact`, 1 for an entry that holds the whole question as it is written, may be left out.
+    `text` is 0 where no word matches, `dense` NaN where there is no vector. May be left out: `chars`, the
+    length of the texts; `exact` and `complete`, 1 for an entry that holds the question as it is written, or
+    all its words; `turns`, alike for entries of one turn; `exchange`, above 0 for an entry that closes one:
+    how well, up to about 1, what was asked and what it came to fit together.
     """
 
     rows: Numbers
@@ -58,6 +64,9 @@ class Candidates:
     dense: Numbers
     chars: Numbers = field(default_factory=lambda: np.zeros(0))
     exact: Numbers = field(default_factory=lambda: np.zeros(0))
+    complete: Numbers = field(default_factory=lambda: np.zeros(0))
+    turns: Numbers = field(default_factory=lambda: np.zeros(0))
+    exchange: Numbers = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +92,8 @@ class Options:
 class Ranking:
     """`order` lists positions of candidates, best first; `scores` and `parts` are in the candidates' order.
 
-    A score is (text + dense + neighbours + session + exact) * kind * time * recency * project; `parts`
-    has them under these names, less those that were not asked for.
+    A score is (text + dense + neighbours + session + complete + exact) * kind * course * time * recency *
+    project; `parts` has them under these names, less those that were not asked for.
     """
 
     order: Ints
@@ -123,8 +132,17 @@ def neighbours(best: Numbers) -> Ints:
 
 def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
     """The same candidates by row, with lengths, and as floats where it is reckoned."""
-    chars = candidates.chars if len(candidates.chars) else np.zeros(len(by_row))
-    exact = candidates.exact if len(candidates.exact) else np.zeros(len(by_row))
+    nothing = np.zeros(len(by_row))
+    chars, exact, complete, turns, exchange = (
+        given if len(given) else nothing
+        for given in (
+            candidates.chars,
+            candidates.exact,
+            candidates.complete,
+            candidates.turns,
+            candidates.exchange,
+        )
+    )
     return Candidates(
         np.asarray(candidates.rows, np.int64)[by_row],
         np.asarray(candidates.sessions, np.int64)[by_row],
@@ -134,6 +152,9 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
         np.asarray(candidates.dense, np.float64)[by_row],
         np.asarray(chars, np.float64)[by_row],
         np.asarray(exact, np.float64)[by_row],
+        np.asarray(complete, np.float64)[by_row],
+        np.asarray(turns, np.int64)[by_row],
+        np.asarray(exchange, np.float64)[by_row],
     )
 
 
@@ -149,7 +170,8 @@ def _dense_share(table: Candidates, options: Options) -> float:
         return 1.0
     ties = best[TIES - 1] / best[0] if len(best) >= TIES else 0.0
     share = weights.dense + weights.dense_by_ties * (ties - weights.ties_usual)
-    return float(np.clip(share, weights.dense_min, weights.dense_max))
+    exchanged = weights.dense_exchanged * bool(table.exchange.any())
+    return float(np.clip(share, weights.dense_min, weights.dense_max)) - exchanged
 
 
 def _sums(table: Candidates, options: Options, dense_share: float) -> dict[str, Floats]:
@@ -161,12 +183,14 @@ def _sums(table: Candidates, options: Options, dense_share: float) -> dict[str, 
     if options.fusion == "rrf":
         return {"text": (1 - dense_share) * text, "dense": dense_share * dense}
     weights = options.weights
-    leaning = 1 / (1 + (table.chars / weights.short_chars) ** 2)
+    leaning = (table.exchange == 0) / (1 + (table.chars / weights.short_chars) ** 2)
     beside = (1 - dense_share) * weights.text_beside * _better_neighbour(table, text)
     beside += dense_share * weights.dense_beside * _better_neighbour(table, dense)
     parts = {"text": (1 - dense_share) * text, "dense": dense_share * dense, "neighbours": leaning * beside}
     own = parts["text"] + parts["dense"] + parts["neighbours"]
     parts["session"] = weights.session * _session_best(table.sessions, own)
+    if table.complete.any():
+        parts["complete"] = weights.complete * table.complete
     return {**parts, "exact": weights.exact * table.exact} if table.exact.any() else parts
 
 
@@ -176,8 +200,18 @@ def _scaled(table: Candidates, options: Options) -> tuple[Floats, Floats]:
         return _by_rank(table.text, 0.0), _by_rank(np.nan_to_num(table.dense, nan=-np.inf), -np.inf)
     bound = options.text_max or table.text.max(initial=0.0)
     text = table.text / bound if bound > 0 else table.text
-    dense = np.maximum((table.dense - options.dense_floor) / (1 - options.dense_floor), 0.0)
+    text = np.maximum(text, options.weights.exchange * table.exchange)
+    dense = np.where(table.exchange > 0, _best_of_turn(table.turns, table.dense), table.dense)
+    dense = np.maximum((dense - options.dense_floor) / (1 - options.dense_floor), 0.0)
     return text, np.where(np.isnan(dense), text, dense)
+
+
+def _best_of_turn(turns: Ints, values: Floats) -> Floats:
+    """For each entry the best that any of its turn has."""
+    _, turn = np.unique(turns, return_inverse=True)
+    best = np.full(len(turns), np.nan)
+    np.fmax.at(best, turn, values)
+    return best[turn]
 
 
 def _by_rank(values: Numbers, nothing: float) -> Floats:
@@ -209,6 +243,8 @@ def _session_best(sessions: Ints, values: Floats) -> Floats:
 def _factors(table: Candidates, options: Options) -> dict[str, Floats]:
     """The parts that multiply; those that say nothing are left out."""
     factors = {"kind": _KIND_WEIGHTS[np.clip(table.kinds, 0, len(_KIND_WEIGHTS) - 1)]}
+    if table.exchange.any():
+        factors["course"] = np.where(_leads_to_another(table), options.weights.course, 1.0)
     if options.window is not None:
         factors["time"] = 1 + options.weights.time * _within(table.times, *options.window)
     if options.recency:
@@ -218,6 +254,14 @@ def _factors(table: Candidates, options: Options) -> dict[str, Floats]:
         boosted = np.isin(table.sessions, np.array(options.boosted_sessions))
         factors["project"] = 1 + options.weights.project * boosted
     return factors
+
+
+def _leads_to_another(table: Candidates) -> NDArray[np.bool_]:
+    """Which entries are on the way to the closing answer of their turn, when that is a candidate too."""
+    closes = table.exchange > 0
+    of_closed = np.isin(table.turns, table.turns[closes])
+    found: NDArray[np.bool_] = of_closed & ~closes & np.isin(table.kinds, COURSE)
+    return found
 
 
 def _within(times: Numbers, start: float, end: float) -> Floats:

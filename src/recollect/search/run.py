@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.search import rank as fuse
-from recollect.search.candidates import Gathering, Meaning, Passing
+from recollect.search.candidates import Gathering, Meaning, Passing, Side
 from recollect.search.patterns import Patterns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
-from recollect.search.snippet import Highlighter, Marks
+from recollect.search.snippet import Marks, highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
 from recollect.search.time_words import window
@@ -37,6 +37,7 @@ from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
     from recollect.search.embed.contract import Embedder
+    from recollect.search.text.exchanges import ExchangeIndex
     from recollect.search.vectors.index import VectorIndex
 
 _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
@@ -100,11 +101,13 @@ class Search:
         *,
         passing: Passing,
         fresh: Fresh,
+        exchanges: ExchangeIndex | None = None,
     ) -> None:
         self._view, self._text, self._sessions = view, text, sessions
         self._vectors, self._reranker = vectors, reranker
         self._passing, self._fresh = passing, fresh
         self._matcher = Matcher(text, sessions)
+        self._exchanges = None if exchanges is None else Side(exchanges, Matcher(exchanges, sessions))
 
     def run(self, request: Request) -> Results:
         """The answer to one request."""
@@ -174,8 +177,8 @@ class Search:
         near, not_near = list(map(self._entry, request.near)), list(map(self._entry, request.not_near))
         meaning, notes = self._meaning(words, near, not_near, request)
         gathering = Gathering(
-            self._text,
-            self._matcher,
+            Side(self._text, self._matcher),
+            self._exchanges if request.mode != "text" else None,  # whose hits hold the words themselves
             self._passing,
             node,
             by_words=request.mode != "vector" and bool(words),
@@ -270,13 +273,13 @@ class Search:
         page = groups[request.offset : request.offset + request.limit]
         rows = listed.found.rows
         stored = self._view.entries_at([int(rows[group[0]]) for group in page])
-        highlighter = Highlighter(words, lambda word: self._text.analyze("body", word), marks)
+        showing = highlighter(words, self._text.analyze, marks)
         return [
             Hit(
                 each,
                 self._sessions[each.session_row],
                 float(listed.scores[first]),
-                highlighter.snippet(each.entry),
+                showing.snippet(each.entry),
                 {name: float(values[first]) for name, values in listed.parts.items()},
                 tuple(self._view.entry_ids([int(rows[n]) for n in others[:SIMILAR_NAMED]])),
                 len(others),

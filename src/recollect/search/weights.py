@@ -1,6 +1,6 @@
 """What counts how much in the order of hits: every number of it, in one table.
 
-Set by `python -m benchmarks.retrieval` on the tuning halves of the public sets, all together
+Set by `python -m benchmarks.retrieval` and `benchmarks.realq`, all sets together
 (docs/decisions/015-fusion.md), unless a line says otherwise. `tests/search/test_rank.py` holds what each does
 to an order, so that a number can be tuned while its effect stays.
 """
@@ -16,18 +16,22 @@ from recollect.values.records import Kind
 class Weights:
     """The parts of a score. All of it is smooth: a fifth more or less of any one is within the noise."""
 
-    dense: float = 0.45  # share of meaning where words separate the hits as well as they usually do
-    dense_by_ties: float = 0.5  # more where the ten best by words score alike, less where one stands out
+    dense: float = 0.42  # share of meaning where words separate the hits as well as they usually do
+    dense_by_ties: float = 0.35  # more where the ten best by words score alike, less where one stands out
     ties_usual: float = 0.4  # score of the tenth by words over that of the first
     dense_min: float = 0.2
     dense_max: float = 0.6  # words that are all there must not be outvoted: an exact match stays first
-    text_beside: float = 0.4  # of the better neighbour's text: the answer often stands beside the words
-    dense_beside: float = 0.2
+    dense_exchanged: float = 0.1  # less of it where exchanges are asked: they hold more of the words
+    text_beside: float = 0.5  # of the better neighbour's text: the answer often stands beside the words
+    dense_beside: float = 0.15
     short_chars: float = 1200.0  # an entry of this length leans on its neighbours half as much as a tiny one
-    session: float = 0.6  # of the mean of the session's best three: where there is more, it is about that
+    session: float = 0.3  # of the mean of the session's best three: where there is more, it is about that
+    exchange: float = 1.5  # a word in an exchange, which is long, beside one in an entry, which mostly is not
+    course: float = 0.75  # what a closing answer came of, beside it
+    complete: float = 0.25  # holds every word of the question that says something
     exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
     time: float = 0.5  # told within the time the question names
-    project: float = 0.3  # option: of the project one works in; by judgement
+    project: float = 1.0  # option: of the project one works in; 1 to 5 do the same
 
 
 # A person's own words are the best key to a conversation, and tool output is mostly bulk.
@@ -44,6 +48,9 @@ KINDS = {
     Kind.EVENT: 0.7,
     Kind.UNKNOWN: 0.7,
 }
+
+# What leads to a closing answer, and seldom says what came out.
+COURSE = (Kind.ANSWER, Kind.THOUGHT, Kind.CALL, Kind.RESULT)
 
 # Bounds that bring both sides to one scale.
 BM25_MAX = 2.2  # k1 + 1 of the text index: what a word's rarity is multiplied by at most
@@ -65,6 +72,8 @@ LATE_MS_MIN = 7 * EARLY_MS  # after it: things are told later, the longer ago th
 # What a match is worth beside one of a word in the text.
 PARTS_WEIGHT = 0.6  # parts of identifiers: found, but no match for the words themselves
 WHOLE_WEIGHT = 0.05  # an identifier as written; more would let project names outvote what is asked of them
+FILE_WEIGHT = 1.0  # the file that a call is about
+ABOUT_FILE = 2  # telling words of a question, its file among them, that asks what was done to a file
 PHRASE_WEIGHT = 0.5  # two or three words next to each other, in order; for more there is `exact`
 SENTENCE_TERMS = 4  # from so many words on, a question that stands somewhere word for word is a quotation
 

@@ -114,6 +114,10 @@ class View(Protocol):
         """
         ...
 
+    def sessions_in(self, start: int, stop: int) -> list[int]:
+        """The sessions, by row, in which the entries of rows from `start` up to `stop` were first seen."""
+        ...
+
     def session_columns(self, session: int, *names: str) -> dict[str, Array]:
         """Columns of the entries first seen in the session of a row, in the order of their rows.
 

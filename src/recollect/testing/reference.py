@@ -226,6 +226,9 @@ class ReferenceView:
         ]
         return {name: np.array([cell[name] for cell in cells], _DTYPES.get(name, "i8")) for name in names}
 
+    def sessions_in(self, start: int, stop: int) -> list[int]:
+        return sorted({each.session_row for each in self.entry_range(start, stop)})
+
     def session_columns(self, session: int, *names: str) -> dict[str, Array]:
         return self.columns_at([each.row for each in self._first_seen_in(session)], *names)
 

@@ -249,6 +249,11 @@ class StoreContract(DerivedContract, ReplacingContract, ImportedContract):
             assert [e.entry.text for e in view.entry_range(two, four)] == ["two", "three"]
             assert [e.entry.text for e in view.entries_at([four, one, four])] == ["four", "one", "four"]
             assert view.entry_ids([three, one]) == [everything[2].id, everything[0].id]
+            ends = view.info().rows_end
+            every = {each.session_row for each in view.entry_range(0, ends)}
+            assert view.sessions_in(0, ends) == view.sessions_in(0, ends + 99) == sorted(every)
+            assert view.sessions_in(one, one + 1) == [view.entries_at([one])[0].session_row]
+            assert view.sessions_in(ends, ends) == []
             columns = view.columns_at([three, one], "row", "session", "kind", "time", "flags", "call")
             assert columns["row"].tolist() == [three, one]
             assert columns["session"].tolist() == [everything[2].session_row, everything[0].session_row]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import random
@@ -22,48 +21,19 @@ import pytest
 import tantivy
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.search.text.talk import Talk, having, line
 from tests.support.children import environment
 from tests.support.examples import examples
 from tests.support.memories import scratch
 
+from recollect.search.text import documents
 from recollect.search.text import index as module
 from recollect.search.text.index import TextIndex
-from recollect.store.contract import View
 from recollect.store.hdf5.engine import Hdf5Store
-from recollect.testing.reference import ReferenceStore
 from recollect.testing.stores import take
-from recollect.values.records import Entry, Flag, Kind, Line, Parsed
+from recollect.values.records import Entry, Flag, Kind
 
 Query = tantivy.Query
-
-
-def line(*entries: Entry, number: int = 0, type_: str = "user") -> Line:
-    return Line(json.dumps({"n": number, "e": len(entries)}).encode(), 0, Parsed(type_, entries))
-
-
-class Talk:
-    """A store to which is said more and more."""
-
-    def __init__(self) -> None:
-        self.store = ReferenceStore(step=1)
-        self.lines = 0
-
-    def say(self, *texts: str, flags: int = 0, id_: str = "3f2a0000-aaaa") -> None:
-        self.add(
-            *(line(Entry(Kind.PROMPT, text, flags), number=self.lines + n) for n, text in enumerate(texts)),
-            id_=id_,
-        )
-
-    def add(self, *lines: Line, id_: str = "3f2a0000-aaaa") -> None:
-        self.lines += len(lines)
-        with self.store.writer() as writer:
-            take(writer, list(lines), id_=id_, name=f"{id_}.jsonl")
-            writer.commit()
-
-    @contextmanager
-    def view(self) -> Iterator[View]:
-        with self.store.view() as view:
-            yield view
 
 
 @pytest.fixture
@@ -79,7 +49,7 @@ def index(folder: Path) -> TextIndex:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit for every three rows."""
-    monkeypatch.setattr(module, "BATCH_ROWS", 3)
+    monkeypatch.setattr(documents, "BATCH_ROWS", 3)
     monkeypatch.setattr(module, "FIRST_COMMIT_SECONDS", 0)
 
 
@@ -90,15 +60,6 @@ def opened(folder: Path, store: str = "5701e", epoch: int = 0) -> TextIndex:
 def caught_up(index: TextIndex, talk: Talk, **more: float) -> int:
     with talk.view() as view:
         return index.catch_up(view, **more)
-
-
-def having(index: TextIndex, word: str, field: str = "body") -> list[int]:
-    """The rows that hold a word, in their own order."""
-    terms = index.analyze(field, word)
-    query = Query.boolean_query(
-        [(tantivy.Occur.Must, Query.term_query(index.schema, field, t)) for t in terms]
-    )
-    return sorted(index.search(query, 10_000).rows.tolist())
 
 
 def every_row(index: TextIndex) -> list[int]:
@@ -166,7 +127,7 @@ class TestCatchingUp:
         self, index: TextIndex, talk: Talk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Whether an entry has an image only the rest of its line can tell."""
-        monkeypatch.setattr(module, "BATCH_ROWS", 1)
+        monkeypatch.setattr(documents, "BATCH_ROWS", 1)
         talk.add(
             line(Entry(Kind.PROMPT, "look at this lamp"), Entry(Kind.IMAGE), number=1),
             line(Entry(Kind.PROMPT, "a lamp without"), number=2),
@@ -212,7 +173,7 @@ class TestFit:
     def test_of_another_format(self, folder: Path, talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
         talk.say("lamp")
         caught_up(opened(folder), talk)
-        monkeypatch.setattr(module, "FORMAT", module.FORMAT + 1)
+        monkeypatch.setattr(TextIndex, "FORMAT", TextIndex.FORMAT + 1)
         index = opened(folder)
         assert index.rows == 0
         assert caught_up(index, talk) == 1
@@ -390,7 +351,7 @@ class TestAsking:
         talk.say(*(" ".join(chance.choices(words, k=chance.randrange(1, 12))) for _ in range(300)))
         answers = []
         for name, step in itertools.product("ab", (7, 1000)):
-            monkeypatch.setattr(module, "BATCH_ROWS", step)
+            monkeypatch.setattr(documents, "BATCH_ROWS", step)
             monkeypatch.setattr(module, "FIRST_COMMIT_SECONDS", 0)
             index = TextIndex.open(folder / f"{name}{step}", "5701e", 0)
             caught_up(index, talk)
@@ -527,9 +488,9 @@ def make_store(folder: Path, rows: int) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from recollect.search.text import index as text
+from recollect.search.text import documents, index as text
 from recollect.store.hdf5.engine import Hdf5Store
-text.BATCH_ROWS, text.FIRST_COMMIT_SECONDS = 20, 0
+documents.BATCH_ROWS, text.FIRST_COMMIT_SECONDS = 20, 0
 folder = Path(sys.argv[1])
 with Hdf5Store.open(folder / "memory.h5") as store, store.view() as view:
     index = text.TextIndex.open(folder / "cache", "5701e", 0)

@@ -112,3 +112,48 @@ def test_a_question_of_some_words_that_stands_there_word_for_word_is_a_quotation
         first, *_ = search.run(Request(text, "text")).hits
         assert first.stored.entry.text == f"so {text} it is"
         assert (first.parts.get("exact", 0) > 0) == is_quoted
+
+
+def first(search: Search, query: str) -> str:
+    return search.run(Request(query, limit=1)).hits[0].stored.entry.text
+
+
+def test_a_name_in_one_piece_is_exact_however_it_is_written(folder: Path) -> None:
+    prompts = [
+        "parse the token of the store, parse the store token",
+        "see parseTokenStore",
+        "see parse_token_store",
+    ]
+    with asking(folder, *prompts) as search:
+        assert first(search, "parseTokenStore") == prompts[1]
+        assert first(search, "parse_token_store") == prompts[2]
+
+
+def test_a_piece_of_code_is_looked_for_as_it_is_written(folder: Path) -> None:
+    prompts = ["KeyError token: access to access_token is KeyError", "it said KeyError: 'access_token' again"]
+    with asking(folder, *prompts) as search:
+        assert first(search, "KeyError: 'access_token'") == prompts[1]
+
+
+def test_who_has_all_the_words_comes_first(folder: Path) -> None:
+    scattered = "walrus walrus"
+    whole = "we saw " + "some thing or other and " * 6 + "a walrus, later the lamp, then the pier"
+    with asking(folder, scattered, whole, "pier one", "pier two", "pier three") as search:
+        assert first(search, "walrus lamp pier") == whole
+        explained = search.run(Request("walrus lamp pier", limit=1)).hits[0].parts
+        assert explained["complete"] > 0
+        assert "complete" not in search.run(Request("walrus", limit=1)).hits[0].parts, "one word is no set"
+
+
+@pytest.mark.parametrize(("query", "tool"), [("edit token.py", "Edit"), ("read src/token.py", "Read")])
+def test_what_was_done_to_a_file_is_found_by_tool_and_name(folder: Path, query: str, tool: str) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("please edit and read token.py, the file src/token.py")
+    talk.call("Read", "def token", file_path="/w/src/token.py")
+    talk.call("Edit", "done", file_path="/w/src/token.py", old_string="a", new_string="b " * 300)
+    talk.call("Edit", "done", file_path="/w/src/other.py", old_string="token", new_string="py edit")
+    talk.assistant("I did edit and read token.py")
+    with remembered(folder, talk) as memory, memory.indexes.asking(meaning=False) as search:
+        (hit,) = search.run(Request(query, limit=1)).hits
+    assert hit.stored.entry.tool == tool
+    assert "/w/src/token.py" in hit.stored.entry.text

@@ -131,6 +131,11 @@ def cjk_query(text: str) -> list[str]:
     return [term for run in _cjk_runs(text) for term in ([a + b for a, b in pairwise(run)] or [run])]
 
 
+def is_grammar(term: str) -> bool:
+    """Whether a Japanese term has no character of a word's own: an ending, a particle, "was", "why"."""
+    return _HIRAGANA.fullmatch(term) is not None
+
+
 def whole_query(text: str) -> list[str]:
     """The identifiers of a query, each as one term."""
     found = [_clean(run.decode().lower()) for run in _runs([text])[0]]
@@ -207,6 +212,7 @@ _CJK = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]+"
 )
+_HIRAGANA = re.compile("[\u3041-\u309f\u30fc]+")
 _CJK_LEADS = tuple(bytes([lead]) for lead in (*range(0xE3, 0xEE), 0xEF, 0xF0))  # how those begin in UTF-8
 
 

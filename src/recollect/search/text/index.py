@@ -18,39 +18,18 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import tantivy
 
 from recollect.search.cache_folder import Place, make_private, read_stamp, write_stamp
-from recollect.search.text.fields import (
-    Identifiers,
-    body_of,
-    cjk_query,
-    cjk_terms,
-    dir_terms,
-    encodable,
-    file_terms,
-    files_of,
-    flags_of,
-    gist_of,
-    identifiers,
-    is_indexed,
-    names_folder,
-    split_humps,
-    whole_query,
-)
+from recollect.search.text.documents import Batch, batches, schema
+from recollect.search.text.fields import cjk_query, encodable, split_humps, whole_query
 from recollect.store.contract import Array, View
-from recollect.values.records import Kind
-from recollect.values.stored import StoredEntry
 
-FORMAT = 2
-
-BATCH_CHARS = 1_000_000  # of text that are looked through at once
-BATCH_ROWS = 4096
 SMALL_ROWS = 4096  # fewer new rows than this are not worth a second thread
 HEAP_BYTES = 96_000_000  # of each indexing thread; when it is full, a segment is written
 HEAP_BYTES_SMALL = 20_000_000
@@ -66,7 +45,10 @@ _Answer = TypeVar("_Answer")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a query found, best first and of equals the newest: one array per column."""
+    """What a query found, best first and of equals the newest: one array per column.
+
+    `turns`: the row of the prompt that an entry came of, and 1; 0 where nobody had said anything yet.
+    """
 
     rows: Array
     sessions: Array
@@ -74,6 +56,7 @@ class Found:
     kinds: Array
     chars: Array
     gists: Array
+    turns: Array
     scores: Array
 
     def __len__(self) -> int:
@@ -81,20 +64,22 @@ class Found:
 
     def taken(self, order: Array) -> Found:
         """Only these, in this order."""
-        columns = (self.rows, self.sessions, self.times, self.kinds, self.chars, self.gists, self.scores)
-        return Found(*(column[order] for column in columns))
+        return Found(*(getattr(self, name)[order] for name in _COLUMNS))
 
     @classmethod
     def joined(cls, parts: Sequence[Found]) -> Found:
         """What several queries found, one behind the other."""
-        names = ("rows", "sessions", "times", "kinds", "chars", "gists", "scores")
         parts = parts or [cls.none()]
-        return cls(*(np.concatenate([getattr(each, name) for each in parts]) for name in names))
+        return cls(*(np.concatenate([getattr(each, name) for each in parts]) for name in _COLUMNS))
 
     @classmethod
     def none(cls) -> Found:
         empty = np.zeros(0, np.int64)
-        return cls(empty, empty, empty, empty, empty, empty, np.zeros(0, np.float32))
+        return cls(empty, empty, empty, empty, empty, empty, empty, np.zeros(0, np.float32))
+
+
+_COLUMNS = tuple(each.name for each in fields(Found))
+_FIELDS = ("row", "session", "time", "kind", "chars", "gist", "turn")  # of a document, as `Found` has them
 
 
 class TextIndex:
@@ -102,6 +87,9 @@ class TextIndex:
 
     `stopped`: what the disk said when the last catching up ended early because of it.
     """
+
+    NAME = "text"
+    FORMAT = 3
 
     def __init__(self, place: Place, epoch: int) -> None:
         self._place = place
@@ -112,11 +100,11 @@ class TextIndex:
         self._attach()
 
     @classmethod
-    def open(cls, folder: Path, store_id: str, epoch: int) -> TextIndex:
+    def open(cls, folder: Path, store_id: str, epoch: int) -> Self:
         """The index in a store's cache folder; an empty one where there is none that fits."""
         library = tantivy.__version__  # type: ignore[attr-defined]
-        bound = {"format": FORMAT, "tantivy": library, "store": store_id, "epoch": epoch}
-        return cls(Place(folder, "text", bound), epoch)
+        bound = {"format": cls.FORMAT, "tantivy": library, "store": store_id, "epoch": epoch}
+        return cls(Place(folder, cls.NAME, bound), epoch)
 
     @property
     def rows(self) -> int:
@@ -154,7 +142,7 @@ class TextIndex:
                     with _failing():
                         writer = self._writer(info.rows_end - self.rows)
                         self._forget(writer, view.replaced())
-                    batches = _batches(view, self.rows, info.rows_end)
+                    batches = self._batches(view, self.rows, info.rows_end)
                     until = math.inf if deadline is None else deadline
                     self._take(writer, batches, info.rows_end, until, progress)
             self.stopped = _reason(self._place.refusal)
@@ -236,14 +224,14 @@ class TextIndex:
             except _Failed:
                 self._place.discard(self._data)
                 self._data = None
-        self._index = tantivy.Index(_schema())
+        self._index = tantivy.Index(schema())
         self._refresh()
 
     def _discard(self) -> None:
         if self._data is not None:
             self._place.discard(self._data)
         self._data = None
-        self._index = tantivy.Index(_schema())
+        self._index = tantivy.Index(schema())
         self._refresh()
 
     def _refresh(self) -> None:
@@ -272,7 +260,7 @@ class TextIndex:
         """For the holder of the lock, who starts afresh where there is nothing to go on with."""
         if self._data is None:
             self._data = self._place.begin()
-            self._index = _with_analyzers(tantivy.Index(_schema(), str(self._data)))
+            self._index = _with_analyzers(tantivy.Index(schema(), str(self._data)))
             self._refresh()
         threads = 1 if rows < SMALL_ROWS else min(os.cpu_count() or 1, THREADS_MAX)
         heap = HEAP_BYTES_SMALL if rows < SMALL_ROWS else HEAP_BYTES * threads
@@ -282,13 +270,20 @@ class TextIndex:
         """Take out, with the next commit, what was replaced since the last one."""
         gone = [row for row in replaced[self._now.replaced :].tolist() if row < self.rows]
         if gone:  # by term, tantivy takes a row for a signed number and finds none
-            writer.delete_documents_by_query(tantivy.Query.term_set_query(self.schema, "row", gone))
+            writer.delete_documents_by_query(self._naming(gone))
         self._forgotten = len(replaced)
+
+    def _naming(self, rows: Sequence[int]) -> tantivy.Query:
+        """The documents that are made of some rows."""
+        return self._any_of("row", rows)
+
+    def _any_of(self, field: str, rows: Sequence[int]) -> tantivy.Query:
+        return tantivy.Query.term_set_query(self.schema, field, list(rows))
 
     def _take(
         self,
         writer: tantivy.IndexWriter,
-        batches: Iterator[list[StoredEntry]],
+        batches: Iterator[Batch],
         stop: int,
         deadline: float,
         progress: Callable[[int, int], None] | None,
@@ -299,9 +294,11 @@ class TextIndex:
         began = time.monotonic()
         due = began + FIRST_COMMIT_SECONDS
         for batch in batches:
-            done = batch[-1].row + 1
+            done = batch.done
             with _failing():
-                for document in _documents(batch):
+                if batch.anew:
+                    writer.delete_documents_by_query(self._any_of("turn", batch.anew))
+                for document in batch.documents:
                     writer.add_document(document)
                 now = time.monotonic()
                 if done == stop or now >= min(due, deadline):
@@ -313,6 +310,10 @@ class TextIndex:
                 break
         with _failing():
             self._settle(writer, deadline)
+
+    def _batches(self, view: View, start: int, stop: int) -> Iterator[Batch]:
+        """The documents of some rows."""
+        return batches(view, start, stop)
 
     def _commit(self, writer: tantivy.IndexWriter, rows: int) -> None:
         assert self._data is not None
@@ -358,13 +359,11 @@ class _Now:
         return self._column("row", hits)
 
     def found(self, hits: Hits) -> Found:
-        rows, sessions, times, kinds, chars, gists = (
-            self._column(name, hits) for name in ("row", "session", "time", "kind", "chars", "gist")
-        )
+        rows, sessions, times, kinds, chars, gists, turns = (self._column(name, hits) for name in _FIELDS)
         if len(rows) and not 0 <= rows.min() <= rows.max() < self.rows:
             raise ValueError("rows that were never indexed")
         scores = np.array([score for score, _ in hits], np.float32)
-        return Found(rows, sessions, times, kinds, chars, gists, scores)
+        return Found(rows, sessions, times, kinds, chars, gists, turns, scores)
 
     def _last_row(self) -> int:
         last = self.searcher.search(tantivy.Query.all_query(), 1, count=False, order_by_field="row").hits
@@ -420,81 +419,6 @@ def _state(data: Path | None) -> tuple[object, ...]:
             stat = path.stat()
             found.append((stat.st_ino, stat.st_mtime_ns, stat.st_size))
     return tuple(found)
-
-
-def _batches(view: View, start: int, stop: int) -> Iterator[list[StoredEntry]]:
-    """Entries by the batch, cut between lines: what a line holds is known only from all of it."""
-    batch: list[StoredEntry] = []
-    chars = 0
-    for entry in view.entry_range(start, stop):
-        full = chars >= BATCH_CHARS or len(batch) >= BATCH_ROWS
-        if full and _line(entry) != _line(batch[-1]):
-            yield batch
-            batch, chars = [], 0
-        batch.append(entry)
-        chars += len(entry.entry.text)
-    if batch:
-        yield batch
-
-
-def _documents(batch: list[StoredEntry]) -> Iterator[tantivy.Document]:
-    with_image = {_line(each) for each in batch if each.entry.kind == Kind.IMAGE}
-    wanted = [each for each in batch if is_indexed(each.entry)]
-    bodies = [body_of(each.entry) for each in wanted]
-    for each, body, names in zip(wanted, bodies, identifiers(bodies), strict=True):
-        yield _document(each, body, names, _line(each) in with_image)
-
-
-def _document(stored: StoredEntry, body: str, names: Identifiers, has_image: bool) -> tantivy.Document:
-    document, entry = tantivy.Document(), stored.entry
-    document.add_unsigned("row", stored.row)
-    document.add_unsigned("session", stored.session_row)
-    document.add_unsigned("kind", int(entry.kind))
-    document.add_integer("time", entry.time_ms)
-    document.add_unsigned("chars", len(entry.text))
-    document.add_unsigned("gist", gist_of(body))
-    for field, text in (("tool", entry.tool), ("model", entry.model), ("type", stored.type)):
-        if text:
-            document.add_text(field, encodable(text.lower()))
-    for flag in (*flags_of(entry), *(["image"] if has_image else [])):
-        document.add_text("flag", flag)
-    texts = {"body": body, "whole": names.whole, "parts": names.parts, "cjk": cjk_terms(body)}
-    for field, text in texts.items():
-        if text:
-            document.add_text(field, text)
-    if entry.kind == Kind.CALL:
-        _add_paths(document, stored)
-    return document
-
-
-def _add_paths(document: tantivy.Document, stored: StoredEntry) -> None:
-    paths = files_of(stored.entry)
-    folder = names_folder(stored.entry)
-    for term in dict.fromkeys(term for path in paths for term in file_terms(path)):
-        document.add_text("file", term)
-    for term in dict.fromkeys(term for path in paths for term in dir_terms(path, folder)):
-        document.add_text("dir", term)
-
-
-def _line(stored: StoredEntry) -> str:
-    """Which line an entry is of; those of one line stand together."""
-    return stored.id.partition(".")[0]
-
-
-def _schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    for name in ("row", "session", "kind"):
-        builder.add_unsigned_field(name, indexed=True, fast=True)
-    for name in ("chars", "gist"):
-        builder.add_unsigned_field(name, fast=True)
-    builder.add_integer_field("time", indexed=True, fast=True)
-    for name in ("flag", "tool", "model", "type", "file", "dir"):
-        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("body", tokenizer_name="words", index_option="position")
-    builder.add_text_field("whole", tokenizer_name="whitespace", index_option="basic")
-    builder.add_text_field("parts", tokenizer_name="words", index_option="basic")
-    builder.add_text_field("cjk", tokenizer_name="whitespace", index_option="position")
-    return builder.build()
 
 
 def _with_analyzers(index: tantivy.Index) -> tantivy.Index:

@@ -19,9 +19,17 @@ import tantivy
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
 from recollect.search.stop_words import STOP_WORDS
-from recollect.search.text.fields import encodable, path_term
+from recollect.search.text.fields import encodable, is_grammar, path_term, split_humps
 from recollect.search.text.index import TextIndex
-from recollect.search.weights import BM25_MAX, PARTS_WEIGHT, PHRASE_WEIGHT, SENTENCE_TERMS, WHOLE_WEIGHT
+from recollect.search.weights import (
+    ABOUT_FILE,
+    BM25_MAX,
+    FILE_WEIGHT,
+    PARTS_WEIGHT,
+    PHRASE_WEIGHT,
+    SENTENCE_TERMS,
+    WHOLE_WEIGHT,
+)
 from recollect.values.errors import UsageError
 from recollect.values.lazy import lazy
 from recollect.values.records import Kind
@@ -70,27 +78,58 @@ class Matcher:
 
     def scored_rows(self, node: Node, rows: Sequence[int]) -> Query:
         """Those of these entries that pass the filters, with words or without, scored by the words."""
-        clauses: Clauses = [(_MUST, self._rows(rows)), (_SHOULD, self.ranked(node))]
-        filters = self.filters(node)
-        return Query.boolean_query([*clauses, *([(_MUST, _unscored(filters))] if filters else [])])
+        return self._scored(node, self._numbered("row", rows))
+
+    def scored_turns(self, node: Node, turns: Sequence[int]) -> Query:
+        """The same of these turns."""
+        return self._scored(node, self._numbered("turn", turns))
 
     def exact(self, node: Node) -> Query | None:
-        """What holds the question itself, one identifier or a sentence; None for mere words."""
+        """What holds the question itself, a name, a piece of code or a sentence, or is about its file.
+
+        None for mere words.
+        """
         text = " ".join(words_of(node))
         names, terms = self._index.analyze("whole", text), self._index.analyze("body", text)
+        is_code = bool(names) or split_humps(text) != text
         if self._index.analyze("cjk", text):
             query = self.phrase(text)
+        elif (
+            len(text.split()) > 1
+            and (files := self._files(text))
+            and len(self._telling_words(text)) <= ABOUT_FILE
+        ):
+            query = self._done_to(files, text)
         elif len(names) == 1 and len(text.split()) == 1:
             query = self._term("whole", names[0])
             if "/" in names[0]:  # the end of a path is one too
                 ends = [(_SHOULD, self._term("file", path_term(text))), (_SHOULD, self._sequence(terms))]
                 query = Query.boolean_query([(_SHOULD, query), *ends])
-        elif len(terms) >= SENTENCE_TERMS:
+        elif terms and (is_code or len(terms) >= SENTENCE_TERMS):
             query = self._sequence(terms[:SENTENCE_TERMS_MAX])
         else:
             return None
         filters = self.filters(node)
         return Query.boolean_query([(_MUST, query), *([(_MUST, filters)] if filters else [])])
+
+    def complete(self, node: Node) -> Query | None:
+        """What holds every word of the question that says something; None where that is less than two."""
+        words = [self._anywhere(word) for word in " ".join(words_of(node)).split()]
+        every: Clauses = [(_MUST, each) for each in words if each is not None]
+        if len(every) < 2:
+            return None
+        filters = self.filters(node)
+        return Query.boolean_query([*every, *([(_MUST, filters)] if filters else [])])
+
+    def _anywhere(self, word: str) -> Query | None:
+        """What holds a word, in any form that is searched; None for one that says nothing."""
+        terms = {field: self._index.analyze(field, word) for field in ("body", "cjk")}
+        telling = {
+            field: [term for term in found if term not in self._stop_terms and not is_grammar(term)]
+            for field, found in terms.items()
+        }
+        every: Clauses = [(_MUST, self._term(field, term)) for field in telling for term in telling[field]]
+        return Query.boolean_query(every) if every else None
 
     def ceiling(self, node: Node) -> float:
         """About what an entry scores that holds every word: the scale of text scores."""
@@ -101,12 +140,17 @@ class Matcher:
 
     def both(self, query: Query, rows: Sequence[int]) -> Query:
         """Those of these entries that a query finds."""
-        return Query.boolean_query([(_MUST, self._rows(rows)), (_MUST, query)])
+        return Query.boolean_query([(_MUST, self._numbered("row", rows)), (_MUST, query)])
 
-    def _rows(self, rows: Sequence[int]) -> Query:
-        if len(rows) > ROWS_AS_TERMS:
-            return _unscored(Query.term_set_query(self._index.schema, "row", list(rows)))
-        return _unscored(Query.boolean_query([(_SHOULD, self._term("row", row)) for row in rows]))
+    def _scored(self, node: Node, among: Query) -> Query:
+        clauses: Clauses = [(_MUST, among), (_SHOULD, self.ranked(node))]
+        filters = self.filters(node)
+        return Query.boolean_query([*clauses, *([(_MUST, _unscored(filters))] if filters else [])])
+
+    def _numbered(self, field: str, numbers: Sequence[int]) -> Query:
+        if len(numbers) > ROWS_AS_TERMS:
+            return _unscored(Query.term_set_query(self._index.schema, field, list(numbers)))
+        return _unscored(Query.boolean_query([(_SHOULD, self._term(field, each)) for each in numbers]))
 
     # -- the tree ----------------------------------------------------------------------------
 
@@ -167,6 +211,8 @@ class Matcher:
                     yield self._term(field, term)
                 elif self._index.frequency(field, term):
                     yield Query.boost_query(self._term(field, term), weight)
+        for path in self._files(text):
+            yield Query.boost_query(self._term("file", path), FILE_WEIGHT)
         sequence = self._index.analyze("body", text)
         if 1 < len(sequence) < SENTENCE_TERMS:
             yield Query.boost_query(self._sequence(sequence), PHRASE_WEIGHT)
@@ -177,7 +223,7 @@ class Matcher:
     def _telling(self, field: str, text: str) -> list[str]:
         """The terms that say something, the rarest of them if there are too many."""
         every = sorted(set(self._index.analyze(field, text)))
-        terms = [term for term in every if term not in self._stop_terms] or every
+        terms = [term for term in every if term not in self._stop_terms and not is_grammar(term)] or every
         if len(terms) <= TERMS_MAX:
             return terms
         return sorted(terms, key=lambda term: (self._index.frequency(field, term), term))[:TERMS_MAX]
@@ -185,6 +231,20 @@ class Matcher:
     @lazy
     def _stop_terms(self) -> frozenset[str]:
         return frozenset(self._index.analyze("body", " ".join(STOP_WORDS)))
+
+    def _files(self, text: str) -> list[str]:
+        """The words of a question that calls name as their file."""
+        return [path for path in _paths(text) if self._index.frequency("file", path)]
+
+    def _done_to(self, files: list[str], text: str) -> Query:
+        """The calls that are about files; only those of a tool that a word names, where there are any."""
+        about: Clauses = [(_MUST, self._term("file", path)) for path in files]
+        named: Clauses = [(_SHOULD, self._term("tool", word)) for word in text.lower().split()]
+        with_tool = Query.boolean_query([*about, (_MUST, Query.boolean_query(named))])
+        return with_tool if self._index.count(with_tool) else Query.boolean_query(about)
+
+    def _telling_words(self, text: str) -> list[str]:
+        return [word for word in text.split() if self._anywhere(word) is not None]
 
     def _prefix(self, text: str) -> Query:
         """Words that begin so, or whose stem this is; of several words the last may go on."""
@@ -303,6 +363,12 @@ def _has_pattern(node: Node) -> bool:
     if isinstance(node, AllOf | AnyOf):
         return any(_has_pattern(each) for each in node.nodes)
     return isinstance(node, Regex) or (isinstance(node, Not) and _has_pattern(node.node))
+
+
+def _paths(text: str) -> list[str]:
+    """The words of a question that may be files, as the index has those."""
+    words = (word.strip("?!,;:'\"()`") for word in text.split())
+    return [path_term(word) for word in words if "." in word[1:-1] or "/" in word or "\\" in word]
 
 
 def _identifier(terms: list[str]) -> str:

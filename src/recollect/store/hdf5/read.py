@@ -172,6 +172,11 @@ class Hdf5View:
             found["imported"] = self.imported.lines(lines)
         return {name: found[name] if name in found else table.at(name, wanted) for name in names}
 
+    def sessions_in(self, start: int, stop: int) -> list[int]:
+        rows = np.arange(start, min(stop, self.info().rows_end))
+        found: list[int] = np.unique(self.table("entries").at("session", rows)).tolist()
+        return found
+
     def session_columns(self, session: int, *names: str) -> dict[str, Array]:
         intervals = self.intervals("extents", "sessions", "extent", session)
         spans = [np.arange(first, first + count) for first, count in sorted(intervals)]
