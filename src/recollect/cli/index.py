@@ -54,7 +54,7 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
     return exit_code(fresh)
 
 
-_PARTS = {"text": "indexing words", "vectors": "embedding"}
+_PARTS = {"text": "indexing words", "exchanges": "indexing answers", "vectors": "embedding"}
 
 
 def note_stopped(fresh: Fresh, screen: Screen, cache: Path) -> None:

@@ -93,9 +93,10 @@ class Gathering:
         """Ask both sides, then for what each says of the other's."""
         near = np.zeros(0, np.int64)
         if self._by_words and self._meaning is not None:
-            # Both may read the store's sessions, which one thread at a time can do.
-            self._matcher.ranked(self._node)
-            self._matcher.filters(self._node)
+            # All of these may read the store's sessions, which one thread at a time can do.
+            for matcher in (self._matcher, *([self._asked.matcher] if self._asked else [])):
+                matcher.ranked(self._node)
+                matcher.filters(self._node)
             asked = _beside().submit(self._words)
             near = self._nearest(self._meaning, CANDIDATES)
             asked.result()

@@ -274,11 +274,13 @@ class _ThreadIndexes:
     def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
         index = self._text_index(info)
         text = _entries_below(index.rows, info)
+        stopped = index.stopped or self._exchange_index(info).stopped
         if self._vectors is None:
-            return Fresh(info.entries, text, 0, waiting, index.stopped)
+            return Fresh(info.entries, text, 0, waiting, stopped)
         vectors = self._vectors[2]
-        stopped = index.stopped or vectors.stopped
-        return Fresh(info.entries, text, _entries_below(vectors.rows, info), waiting, stopped)
+        return Fresh(
+            info.entries, text, _entries_below(vectors.rows, info), waiting, stopped or vectors.stopped
+        )
 
 
 def _entries_below(row: int, info: StoreInfo) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from tests.search.text.talk import Talk, having, line
 from tests.support.memories import memory_at, scratch
 
+from recollect.search.session_filters import Sessions
 from recollect.search.text import exchanges
 from recollect.search.text.exchanges import ExchangeIndex
 from recollect.search.text.index import TextIndex
@@ -228,3 +231,45 @@ def test_an_index_of_exchanges_that_is_gone_is_built_again(folder: Path) -> None
         assert memory.search("lamp fuse").hits
     with memory_at(folder) as again:
         assert again.search("lamp fuse").hits[0].stored.entry.text == "A fuse blew."
+
+
+def test_the_sessions_are_read_by_the_thread_that_asks_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.support.claude_talk import Talk as Claude
+    from tests.support.claude_talk import remembered
+
+    talk = Claude(1, "/home/ada/harbor")
+    talk.user("Why is the lamp dark?")
+    talk.assistant("A fuse blew.")
+    threads = set()
+    where = Sessions.where
+
+    def noted(self: Sessions, field: str, value: str) -> list[int]:
+        threads.add(threading.get_ident())
+        return where(self, field, value)
+
+    monkeypatch.setattr(Sessions, "where", noted)
+    with remembered(folder, talk) as memory:
+        assert memory.search("lamp fuse project:harbor").hits
+    assert threads == {threading.get_ident()}
+
+
+def test_what_kept_exchanges_from_being_indexed_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.support.claude_talk import Talk as Claude
+    from tests.support.claude_talk import remembered
+
+    talk = Claude(1, "/home/ada/harbor")
+    talk.user("Why is the lamp dark?")
+    talk.assistant("A fuse blew.")
+
+    def refused(self: ExchangeIndex, *_: object) -> Iterator[object]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ExchangeIndex, "_batches", refused)
+    with remembered(folder, talk) as memory:
+        found = memory.search("lamp")
+    assert found.hits
+    assert found.fresh.stopped == "No space left on device"

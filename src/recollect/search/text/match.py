@@ -122,7 +122,7 @@ class Matcher:
         return Query.boolean_query([*every, *([(_MUST, filters)] if filters else [])])
 
     def _anywhere(self, word: str) -> Query | None:
-        """What holds a word, in any form that is searched; None for one that says nothing."""
+        """What holds a word, or all of its parts; None for one that says nothing."""
         terms = {field: self._index.analyze(field, word) for field in ("body", "cjk")}
         telling = {
             field: [term for term in found if term not in self._stop_terms and not is_grammar(term)]
