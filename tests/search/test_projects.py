@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.views import named_sessions
 
 from recollect.agents.decisions import DecisionParser, decision_of, record_of
-from recollect.search.projects import ProjectNames
+from recollect.search.project_names import ProjectNames
+from recollect.store.walks import clues_of
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.projects import JOIN, LABEL, RENAME, SPLIT, Decision
 from recollect.values.records import SessionFacts
@@ -31,9 +34,13 @@ def session(
     return Session(facts, host, 1, imported)
 
 
+def names_of(sessions: Iterable[Session], decided: Iterable[Decision] = ()) -> ProjectNames:
+    return ProjectNames(clues_of(enumerate(sessions)), decided)
+
+
 def called(*sessions: Session, decided: tuple[Decision, ...] = ()) -> list[str]:
-    names = ProjectNames(sessions, decided)
-    return [names.of(each).facts.project for each in sessions]
+    names = names_of(sessions, decided)
+    return [names.called(each.clue).name for each in sessions]
 
 
 class TestWhatSessionsTell:
@@ -85,8 +92,8 @@ class TestWhatSessionsTell:
         own = session("harbor", "/srv/harbor", branch="main")
         claims = session("evil.example/x/harbor", "/srv/harbor", imported=True)
         assert called(own, claims) == ["harbor", "evil.example/x/harbor"]
-        names = ProjectNames([session(REMOTE, "/w"), session("bank", "/w", imported=True)])
-        assert names.of(session(REMOTE, "/w")).aliases == ()
+        names = names_of([session(REMOTE, "/w"), session("bank", "/w", imported=True)])
+        assert names.called(session(REMOTE, "/w").clue).aliases == ()
 
     def test_imported_sessions_learn_from_own_ones(self) -> None:
         assert called(session("harbor", "/w", imported=True), session(REMOTE, "/w")) == [REMOTE, REMOTE]
@@ -96,57 +103,58 @@ class TestWhatAPersonDecides:
     old, new = session("old-harbor", "/srv/old"), session(REMOTE, "/srv/harbor")
 
     def test_joined_projects_have_the_name_of_the_first(self) -> None:
-        joined = ProjectNames([self.old, self.new]).join("ada/harbor", "old")
+        joined = names_of([self.old, self.new]).join("ada/harbor", "old")
         assert joined == Decision(JOIN, REMOTE, "old-harbor")
         assert called(self.old, self.new, decided=(joined,)) == [REMOTE, REMOTE]
-        (project,) = ProjectNames([self.old, self.new], [joined]).projects()
+        (project,) = names_of([self.old, self.new], [joined]).projects([self.old, self.new])
         assert (project.name, project.aliases, project.sessions) == (REMOTE, ("old-harbor",), 2)
         assert set(project.folders) == {"/srv/old", "/srv/harbor"}
 
     def test_a_split_takes_back_a_join(self) -> None:
         joined = Decision(JOIN, REMOTE, "old-harbor")
-        split = ProjectNames([self.old, self.new], [joined]).split("old-harbor")
+        split = names_of([self.old, self.new], [joined]).split("old-harbor")
         assert called(self.old, self.new, decided=(joined, split)) == ["old-harbor", REMOTE]
         again = replace(joined)
         assert called(self.old, self.new, decided=(joined, split, again)) == [REMOTE, REMOTE]
 
     def test_a_split_parts_what_was_found_to_be_one(self) -> None:
         clone = session("harbor", "/old/harbor", branch="main")
-        split = ProjectNames([clone, self.new]).split("harbor")
+        split = names_of([clone, self.new]).split("harbor")
         assert called(clone, self.new, decided=(split,)) == ["harbor", REMOTE]
 
     def test_only_another_name_can_be_split_off(self) -> None:
-        names = ProjectNames([self.old, self.new])
+        names = names_of([self.old, self.new])
         for name in (REMOTE, "nobody"):
             with pytest.raises(NotFound):
                 names.split(name)
 
     def test_a_new_name_is_shown_and_old_ones_still_find_it(self) -> None:
-        renamed = ProjectNames([self.new]).rename(REMOTE, "Quay")
-        names = ProjectNames([self.old, self.new], [renamed])
-        shown = names.of(self.new)
-        assert (shown.facts.project, shown.aliases) == ("Quay", (REMOTE,))
+        renamed = names_of([self.new]).rename(REMOTE, "Quay")
+        names = names_of([self.old, self.new], [renamed])
+        shown = names.called(self.new.clue)
+        assert (shown.name, shown.aliases) == ("Quay", (REMOTE,))
         assert shown.is_of_project("quay")
         assert shown.is_of_project("ada/harb")
         assert names.find("ada/harbor") == names.find("quay") == "Quay"
-        assert self.new.facts.project == REMOTE
 
     def test_a_name_that_was_given_before_a_join_still_finds_it(self) -> None:
         given = (Decision(RENAME, "old-harbor", "Pier"), Decision(JOIN, REMOTE, "old-harbor"))
-        names = ProjectNames([self.old, self.new], given)
+        names = names_of([self.old, self.new], given)
         assert names.find("pier") == REMOTE
-        assert names.of(self.new).aliases == ("Pier", "old-harbor")
+        assert names.called(self.new.clue).aliases == ("Pier", "old-harbor")
         assert called(self.old, decided=(*given, names.split("Pier"))) == ["Pier"]
 
     def test_a_name_that_another_project_has_is_refused(self) -> None:
         with pytest.raises(UsageError, match="already"):
-            ProjectNames([self.old, self.new]).rename(REMOTE, "Old-Harbor")
+            names_of([self.old, self.new]).rename(REMOTE, "Old-Harbor")
         with pytest.raises(UsageError, match="already"):
-            ProjectNames([self.old, self.new]).join(REMOTE, "ada/harbor")
+            names_of([self.old, self.new]).join(REMOTE, "ada/harbor")
 
-    @pytest.mark.parametrize("name", ["", "a\x1b[31mb", "a\nb", "x" * 10_000_000, "\u202eevil"])
+    @pytest.mark.parametrize(
+        "name", ["", "a\x1b[31mb", "a\nb", "x" * 10_000_000, "e" + "\u0301" * 200, "\u202eevil"]
+    )
     def test_a_name_that_steers_a_terminal_or_fills_it_is_refused(self, name: str) -> None:
-        names = ProjectNames([self.new])
+        names = names_of([self.new])
         with pytest.raises(UsageError):
             names.rename(REMOTE, name)
         if name:
@@ -157,7 +165,7 @@ class TestWhatAPersonDecides:
     @pytest.mark.parametrize("label", ["domain", "=x", "Do main=x", "\x1b=x", "x" * 10_000_000 + "=y"])
     def test_a_label_has_a_plain_key(self, label: str) -> None:
         with pytest.raises(UsageError, match="KEY=VALUE"):
-            ProjectNames([self.new]).label(REMOTE, label)
+            names_of([self.new]).label(REMOTE, label)
 
     def test_labels_are_of_the_project_and_can_be_taken_back(self) -> None:
         said = (
@@ -166,13 +174,13 @@ class TestWhatAPersonDecides:
             Decision(LABEL, "old-harbor", "past", "domain"),
             Decision(JOIN, REMOTE, "old-harbor"),
         )
-        names = ProjectNames([self.old, self.new], said)
-        assert names.of(self.old).labels == ("domain=payments", "team=core")
-        assert names.of(self.old).is_labelled("Payments")
-        parted = ProjectNames([self.old, self.new], [*said, Decision(SPLIT, "old-harbor")])
-        assert parted.of(self.old).labels == ("domain=past", "team=core")
-        back = ProjectNames([self.new], [*said[:1], Decision(LABEL, REMOTE, "", "domain")])
-        assert back.of(self.new).labels == ()
+        names = names_of([self.old, self.new], said)
+        assert names.called(self.old.clue).labels == ("domain=payments", "team=core")
+        assert names.called(self.old.clue).is_labelled("Payments")
+        parted = names_of([self.old, self.new], [*said, Decision(SPLIT, "old-harbor")])
+        assert parted.called(self.old.clue).labels == ("domain=past", "team=core")
+        back = names_of([self.new], [*said[:1], Decision(LABEL, REMOTE, "", "domain")])
+        assert back.called(self.new.clue).labels == ()
 
 
 # -- whatever is said and decided ---------------------------------------------------------------
@@ -206,15 +214,26 @@ DECISIONS = st.lists(
 def test_every_session_is_of_one_project_whatever_was_decided(
     sessions: list[Session], decided: list[Decision]
 ) -> None:
-    names = ProjectNames(sessions, decided)
-    shown = [names.of(each) for each in sessions]
-    projects = names.projects()
+    names = names_of(sessions, decided)
+    shown = [names.called(each.clue) for each in sessions]
+    projects = names.projects(sessions)
     assert sum(each.sessions for each in projects) == len(sessions)
-    assert {each.facts.project for each in shown} == {each.name for each in projects}
-    for before, after in zip(sessions, shown, strict=True):
-        assert replace(after.facts, project=before.facts.project) == before.facts
-        assert after.facts.project not in after.aliases
-        assert names.of(before) == after
+    assert {each.name for each in shown} == {each.name for each in projects}
+    for after in shown:
+        assert after.name not in after.aliases
+
+
+@given(sessions=SESSIONS)
+def test_a_named_session_differs_in_nothing_but_its_name(sessions: list[Session]) -> None:
+    names, told = names_of(sessions), [replace(each.facts) for each in sessions]
+    view = named_sessions(dict(enumerate(sessions)))
+    for before, after in zip(sessions, view.sessions(), strict=True):
+        called = names.called(before.clue)
+        assert after.facts == replace(before.facts, project=called.name)
+        assert after == replace(before, facts=after.facts, aliases=called.aliases, labels=called.labels)
+        wanted = [row for row, each in enumerate(view.sessions()) if each.facts.project == called.name]
+        assert view.rows_called(lambda each, name=called.name: each.name == name) == wanted
+    assert [each.facts for each in sessions] == told
 
 
 @given(sessions=SESSIONS, decided=DECISIONS, data=st.data())
@@ -223,30 +242,30 @@ def test_the_order_in_which_logs_come_changes_nothing(
 ) -> None:
     unlike = [replace(each, facts=replace(each.facts, ended_ms=n + 1)) for n, each in enumerate(sessions)]
     shuffled = data.draw(st.permutations(unlike))
-    one, other = ProjectNames(unlike, decided), ProjectNames(shuffled, decided)
-    assert [one.of(each) for each in unlike] == [other.of(each) for each in unlike]
+    one, other = names_of(unlike, decided), names_of(shuffled, decided)
+    assert [one.called(each.clue) for each in unlike] == [other.called(each.clue) for each in unlike]
 
 
 @given(sessions=SESSIONS)
 def test_own_sessions_are_called_the_same_with_and_without_imported_ones(sessions: list[Session]) -> None:
     own = [each for each in sessions if not each.imported]
-    alone, among = ProjectNames(own), ProjectNames(sessions)
-    assert [alone.of(each) for each in own] == [among.of(each) for each in own]
+    alone, among = names_of(own), names_of(sessions)
+    assert [alone.called(each.clue) for each in own] == [among.called(each.clue) for each in own]
 
 
 @given(sessions=SESSIONS, data=st.data())
 def test_a_join_makes_one_and_its_split_makes_two(sessions: list[Session], data: st.DataObject) -> None:
-    before = ProjectNames(sessions)
-    known = sorted(each.name for each in before.projects())
+    before = names_of(sessions)
+    known = sorted(each.name for each in before.projects(sessions))
     if len(known) < 2:
         return
     into, other = data.draw(st.permutations(known))[:2]
     joined = Decision(JOIN, into, other)
-    after = ProjectNames(sessions, [joined])
-    renamed = [into if name == other else name for name in (before.of(s).facts.project for s in sessions)]
-    assert [after.of(each).facts.project for each in sessions] == renamed
-    split = ProjectNames(sessions, [joined, Decision(SPLIT, other)])
-    assert [split.of(each) for each in sessions] == [before.of(each) for each in sessions]
+    after = names_of(sessions, [joined])
+    renamed = [into if name == other else name for name in (before.called(s.clue).name for s in sessions)]
+    assert [after.called(each.clue).name for each in sessions] == renamed
+    split = names_of(sessions, [joined, Decision(SPLIT, other)])
+    assert [split.called(each.clue) for each in sessions] == [before.called(each.clue) for each in sessions]
 
 
 @given(value=st.recursive(st.none() | st.integers() | st.text(), lambda of: st.dictionaries(st.text(), of)))

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.agents.saved import is_conversation
 from recollect.insight.threads import threads
 from recollect.insight.turns import Course, Turns
+from recollect.light.sources import is_conversation
 from recollect.store.contract import View
 from recollect.values.history import Thread
 from recollect.values.records import UNSAID, Flag, Kind, Relation

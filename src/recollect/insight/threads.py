@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recollect.agents.saved import is_conversation
+from recollect.light.sources import is_conversation
 from recollect.search.session_filters import thread_numbers
 from recollect.values.history import Thread
 from recollect.values.records import Relation

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from recollect.intake.own import OwnLogs
     from recollect.search.indexes import Indexes
-    from recollect.search.projects import ProjectNames
+    from recollect.search.project_names import ProjectNames
     from recollect.search.run import Request
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
@@ -223,7 +223,7 @@ class Memory:
         first = next(pending, None)
         if first is None and self._is_marked():
             with self._store.view() as view:
-                yield named(view)
+                yield named(view, self.config.cache)
             return
         from recollect.intake.ingest import Ingest
 
@@ -262,7 +262,7 @@ class Memory:
 
     def sessions(self) -> list[Session]:
         """Every session, the most recently active last; a copy of ours only once somebody went on in it."""
-        from recollect.agents.saved import is_conversation
+        from recollect.light.sources import is_conversation
 
         with self.view() as view:
             found = [each for each in view.sessions() if is_conversation(each.facts.agent)]
@@ -542,10 +542,10 @@ class Memory:
 
     def projects(self) -> list[Project]:
         """Every project with the names it goes by, the most recently active first."""
-        from recollect.search.projects import names_in
+        from recollect.search.projects import by_name
 
         with self.view() as view:
-            return names_in(view).projects()
+            return by_name(view).projects()
 
     def join_projects(self, into: str, other: str) -> Project:
         """Make two projects one, under the name of the first; returns it as it then is."""
@@ -564,14 +564,16 @@ class Memory:
         return self._decide(lambda names: names.label(project, label))
 
     def _decide(self, choose: Callable[[ProjectNames], Decision]) -> Project:
-        from recollect.search.projects import decide, names_in
+        from recollect.intake.notes import decide
+        from recollect.search.projects import by_name
 
         with self._store.writer() as writer:
-            decision = choose(names_in(writer.view()))
+            decision = choose(by_name(writer.view()).names)
             decide(writer, self.config.host, decision, now_ms=_now_ms())
             writer.commit()
-            names = names_in(writer.view())
-        return names.project_of(decision)
+            view = by_name(writer.view())
+            name = view.names.name_decided(decision)
+            return next(each for each in view.projects() if each.name == name)
 
     # -- saved threads ---------------------------------------------------------------------
 
@@ -644,18 +646,18 @@ class Memory:
         say, which no conversation is told unasked.
         """
         from recollect.recall.catalog import catalog
-        from recollect.search.projects import names_in
+        from recollect.search.projects import by_name
 
         with self.view() as view:
-            name = names_in(view).find(project) if project else self._project_here(view)
+            name = by_name(view).names.find(project) if project else self._project_here(view)
             return catalog(view, name, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
 
     def _project_here(self, view: View) -> str:
         from recollect.light.project import project_of
-        from recollect.search.projects import names_in
+        from recollect.search.projects import by_name
 
         folder = os.getcwd()
-        return names_in(view).name_at(project_of(folder), folder, self.config.host)
+        return by_name(view).names.name_at(project_of(folder), folder, self.config.host)
 
     def blame(self, path: str, limit: int = 20, *, words: str = "") -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it.

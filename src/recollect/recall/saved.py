@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of
-from recollect.agents.saved import AGENT, DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
+from recollect.agents.saved import DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
 from recollect.intake.notes import note
+from recollect.light.sources import NOTES
 from recollect.recall.assemble.compose import compose as compose_assembly
 from recollect.recall.assemble.compose import separator
 from recollect.recall.assemble.weigh import ENTRY_TOKENS, told, weight
@@ -297,7 +298,7 @@ def _refuse_taken(view: View, name: str) -> None:
 
 def _threads(view: View) -> Iterator[tuple[Source, SavedThread]]:
     for source in view.sources():
-        if source.file.agent == AGENT and not source.superseded:
+        if source.file.agent == NOTES and not source.superseded:
             thread = replay(line.data for line in view.lines(source))
             if thread is not None:
                 yield source, thread

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from recollect.agents.saved import is_conversation
+from recollect.light.sources import is_conversation
 from recollect.search.session_filters import Sessions
 from recollect.search.text.fields import path_term
 from recollect.search.text.index import TextIndex

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from recollect.store.contract import SessionRows
+from recollect.search.projects import NamedView
 from recollect.values.lazy import lazy
-from recollect.values.stored import Session
+from recollect.values.stored import Called, Session
 
 SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thread")
 
@@ -19,8 +19,8 @@ SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thr
 class Sessions:
     """The sessions of one view, read when a filter first needs them."""
 
-    def __init__(self, rows: SessionRows) -> None:
-        self._rows = rows
+    def __init__(self, view: NamedView) -> None:
+        self._view, self._rows = view, view.session_rows()
         self._known: dict[int, Session] = {}
 
     def __getitem__(self, row: int) -> Session:
@@ -36,6 +36,8 @@ class Sessions:
         """The rows of the sessions that a filter lets through, in order."""
         if field == "thread":
             return self._thread(value)
+        if called := _CALLED.get(field):
+            return self._view.rows_called(lambda project: called(project, value))
         matches = _MATCHES[field]
         wanted = value.lower()
         return [row for row, session in self._all.items() if matches(session, wanted)]
@@ -104,7 +106,6 @@ _MATCHES: dict[str, Callable[[Session, str], bool]] = {
     "agent": lambda session, value: value in session.facts.agent.lower(),
     "branch": lambda session, value: value in session.facts.branch.lower(),
     "host": lambda session, value: value in session.host.lower(),
-    "label": lambda session, value: session.is_labelled(value),
-    "project": lambda session, value: session.is_of_project(value),
     "session": lambda session, value: session.facts.id.lower().startswith(value),
 }
+_CALLED = {"label": Called.is_labelled, "project": Called.is_of_project}

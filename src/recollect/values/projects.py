@@ -50,7 +50,7 @@ class Project:
 
 def checked_label(label: str) -> tuple[str, str]:
     """The key and the value of `key=value`; the value is "" to take the label away."""
-    key, equals, value = label[: 10 * PROJECT_CHARS_MAX].partition("=")
+    key, equals, value = label.partition("=")
     if not equals or not _LABEL_KEY.fullmatch(key):
         raise UsageError(
             "a label is written KEY=VALUE, its key in plain lower-case letters",
