@@ -61,6 +61,24 @@ class TestWhatSessionsTell:
         assert called(session("docs", "/srv/harbor/docs"), session(REMOTE, "/srv/harbor")) == [REMOTE] * 2
         assert called(session("docs", "/srv/harbor-docs"), session(REMOTE, "/srv/harbor")) == ["docs", REMOTE]
 
+    def test_a_folder_below_one_in_git_is_part_of_it_where_git_was_too(self) -> None:
+        top, below = session("harbor", "/srv/harbor", branch="main"), "/srv/harbor/docs"
+        deep = session("img", f"{below}/img", branch="dev")
+        assert called(session("docs", below, branch="dev"), deep, top) == ["harbor"] * 3
+        assert called(session("docs", below), top) == ["docs", "harbor"]
+        assert called(session("docs", below, branch="dev"), session("harbor", "/srv/harbor"))[0] == "docs"
+        assert called(session("docs", below, branch="dev", host="there"), top)[0] == "docs"
+
+    def test_a_folder_below_a_clone_that_is_gone_is_of_its_remote(self) -> None:
+        clone = session("harbor", "/old/harbor", branch="main")
+        below = session("docs", "/old/harbor/docs", branch="main")
+        assert called(below, clone, session(REMOTE, "/srv/harbor")) == [REMOTE] * 3
+
+    @pytest.mark.parametrize("home", ["/home/ada", "/Users/ada", "/root", "C:\\Users\\ada"])
+    def test_not_everything_in_a_home_that_is_in_git_is_one(self, home: str) -> None:
+        below = session("harbor", f"{home}/harbor", branch="main")
+        assert called(below, session("ada", home, branch="main"))[0] == "harbor"
+
     def test_the_nearest_folder_counts(self) -> None:
         inner = session("github.com/ada/crane", "/srv/harbor/crane")
         below = session("src", "/srv/harbor/crane/src")

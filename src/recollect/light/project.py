@@ -52,13 +52,14 @@ def repository_folder(folder: str) -> str:
     parts = folder.replace("\\", "/").rstrip("/").split("/")
     for at, part in enumerate(parts[:-1]):
         inside = at - 1 if part == "worktrees" and parts[at - 1][:1] == "." and at else at
-        if (part == ".worktrees" or inside < at) and not _is_home(parts[:inside]):
+        if (part == ".worktrees" or inside < at) and not is_home("/".join(parts[:inside])):
             return "/".join(parts[:inside])
     return "/".join(parts)
 
 
-def _is_home(parts: list[str]) -> bool:
+def is_home(folder: str) -> bool:
     """Whether this is no repository but where someone keeps all of theirs."""
+    parts = folder.split("/")
     return (
         not any(parts) or parts == ["", "root"] or (len(parts) == 3 and parts[1].lower() in ("home", "users"))
     )

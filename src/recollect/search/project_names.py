@@ -4,7 +4,7 @@ A log tells a folder, and some logs a remote. What is learnt of a folder from on
 
     worktrees        X/.worktrees/1 and X/.claude/worktrees/a are X
     the folder       has a remote in some session: it is that remote's in all
-    a folder above   has one, and nothing nearer
+    a folder above   has one, and nothing nearer; or git was there, as it is here: one repository
     its name         is that of one known remote alone, and git was there: a clone that is gone
 
 Then comes what the person decided: joined, split, renamed, labelled. An imported log can claim any folder
@@ -14,13 +14,13 @@ and any remote, so own sessions learn nothing from imported ones.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.light.project import repository_folder
+from recollect.light.project import is_home, repository_folder
 from recollect.light.sources import is_conversation
 from recollect.search.decided import Decided
 from recollect.values.close import did_you_mean, near_names
@@ -210,28 +210,37 @@ class _Learnt:
     def __init__(self, clues: Iterable[Clue]) -> None:
         self._of_folder: dict[tuple[str, str], set[str]] = {}
         self._of_name: dict[str, set[str]] = {}
+        self._in_git: dict[tuple[str, str], set[str]] = {}
         for clue in clues:
-            name = _own_name(clue).casefold()
+            name, folder = _own_name(clue).casefold(), _folder(clue.folder)
             if "/" in name:
                 self._of_name.setdefault(name.rpartition("/")[2], set()).add(name)
-                if clue.folder:
-                    self._of_folder.setdefault((clue.host, _folder(clue.folder)), set()).add(name)
+                if folder:
+                    self._of_folder.setdefault((clue.host, folder), set()).add(name)
+            elif clue.in_git and not is_home(folder):  # whose files may be in git, and not all that is below
+                self._in_git.setdefault((clue.host, folder), set()).add(name)
 
     def name_of(self, own: str, clue: Clue) -> str:
         """What a clue comes to, whose name is `own` as long as nothing else is known."""
         if "/" in own:
             return own
+        topmost = own
         for folder in _folders(_folder(clue.folder)):
-            remotes = self._of_folder.get((clue.host, folder))
-            if remotes:
+            if remotes := self._of_folder.get((clue.host, folder)):
                 # Of several nobody knows which was there then: a folder that many repositories were put into.
-                return next(iter(remotes)) if len(remotes) == 1 else own
-        remotes = self._of_name.get(own, set()) if clue.in_git else set()
-        return next(iter(remotes)) if len(remotes) == 1 else own
+                return _only(remotes) or own
+            if clue.in_git:
+                topmost = _only(self._in_git.get((clue.host, folder), ())) or topmost
+        return (_only(self._of_name.get(topmost, ())) if clue.in_git else "") or topmost
 
 
 def _is_end(name: str, part: str) -> bool:
     return f"/{name}".endswith(f"/{part}")
+
+
+def _only(names: Collection[str]) -> str:
+    """The one name among these, "" for none or several."""
+    return next(iter(names)) if len(names) == 1 else ""
 
 
 def _folders(folder: str) -> Iterator[str]:
