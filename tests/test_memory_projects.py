@@ -317,6 +317,7 @@ class TestWhatIsKeptBesideTheIndexes:
         before = kept.read_bytes()
         assert by_folder(memory)["/srv/lighthouse"] == ("github.com/ada/lighthouse", ())
         assert kept.read_bytes() == before
+        assert memory.label_project("ada/lighthouse", "domain=lamps").labels == ("domain=lamps",)
 
     @pytest.mark.parametrize("damage", ["cut", "flipped", "empty", "gone", "clues", "called"])
     def test_damaged_it_counts_as_absent(self, memory: Memory, kept: Path, damage: str) -> None:

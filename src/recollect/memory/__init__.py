@@ -567,6 +567,7 @@ class Memory:
         from recollect.intake.notes import decide
         from recollect.search.projects import by_name
 
+        self._fold_if_free()  # a project may be known by what a hook appended alone
         with self._store.writer() as writer:
             decision = choose(by_name(writer.view()).names)
             decide(writer, self.config.host, decision, now_ms=_now_ms())
