@@ -26,8 +26,8 @@ def add_words(commands: Any) -> None:
         commands,
         "projects",
         "projects and the names they go by: list, join, rename, label",
-        "A project is a repository, wherever it was worked on: clones, worktrees, folders that were renamed "
-        "or are gone count as one where a log knows the remote. Without words it lists them. With an action: "
+        "A project is a repository, wherever it was worked on: clones, worktrees, folders inside of it, "
+        "folders that are gone count as one where a log knows the remote, or git was there. Without words it lists them. With an action: "
         "join P OTHER makes two one, under P's name; split NAME takes a name out of its project again; "
         "rename P NEW; label P KEY=VALUE, or KEY= to take it back. Labels filter and group: search "
         "'label:domain=payments', sessions --label, threads --label, usage --by label. Sessions stay as "
@@ -35,7 +35,9 @@ def add_words(commands: Any) -> None:
         (
             "recollect projects",
             "recollect projects join ada/harbor harbor-old",
-            "recollect projects label ada/harbor domain=payments",
+            "recollect projects rename ada/harbor harbor",
+            "recollect projects label harbor domain=payments",
+            "recollect projects split harbor-old",
         ),
     )
     command.add_argument("words", nargs="*", metavar="WORD", help="an action, and what it is about")
