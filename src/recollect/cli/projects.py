@@ -27,7 +27,8 @@ def add_words(commands: Any) -> None:
         "projects",
         "projects and the names they go by: list, join, rename, label",
         "A project is a repository, wherever it was worked on: clones, worktrees, folders inside of it, "
-        "folders that are gone count as one where a log knows the remote, or git was there. Without words it lists them. With an action: "
+        "folders that are gone count as one where a log knows the remote, or git was there. "
+        "Without words it lists them. With an action: "
         "join P OTHER makes two one, under P's name; split NAME takes a name out of its project again; "
         "rename P NEW; label P KEY=VALUE, or KEY= to take it back. Labels filter and group: search "
         "'label:domain=payments', sessions --label, threads --label, usage --by label. Sessions stay as "
