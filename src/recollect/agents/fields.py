@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from recollect.agents.injected import is_own, own_answer
-from recollect.values.records import Entry, Flag, Kind, Parsed, Relation, SessionFacts
+from recollect.values.records import HIDDEN, Entry, Flag, Kind, Parsed, Relation, SessionFacts
 from recollect.values.titles import TITLE_STRANGER, first_sentence
 
 CALLS_OPEN_MAX: Final = 200
@@ -81,6 +81,13 @@ def lines_of(values: Any, key: str = "text") -> str:
     """The strings of a list, and `key` of the objects in it, one below the other."""
     parts = [value if type(value) is str else text_of(dict_of(value).get(key)) for value in list_of(values)]
     return "\n".join(part for part in parts if part)
+
+
+def has_said(entries: Iterable[Entry]) -> bool:
+    """Whether somebody speaks here who has not spoken elsewhere: a copy that has this is gone on in."""
+    return any(
+        entry.kind in (Kind.PROMPT, Kind.ANSWER) and not entry.flags & (META | HIDDEN) for entry in entries
+    )
 
 
 def note_answers(facts: SessionFacts, entries: Iterable[Entry]) -> None:

@@ -39,6 +39,9 @@ def add_words(commands: Any) -> None:
     )
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
     command.add_argument(
+        "--label", default="", metavar="L", help="only projects with a label that contains L"
+    )
+    command.add_argument(
         "--agent", metavar="A", help=f"only those of this agent: {enumeration(names(), 'or')}"
     )
     command.add_argument(
@@ -78,7 +81,8 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
 
 def _fits(session: Session, args: argparse.Namespace) -> bool:
     facts = session.facts
-    named = not args.project or args.project.casefold() in facts.project.casefold()
+    labelled = not args.label or session.is_labelled(args.label)
+    named = labelled and session.is_of_project(args.project or "")
     return named and (not args.agent or args.agent == facts.agent)
 
 

@@ -73,17 +73,20 @@ def refresh_catalogs(memory: Memory, projects: Iterable[str] | None = None) -> i
     """Make the catalogs of these projects, or of those with news, ready for hooks; returns how many."""
     state = str(memory.config.state)
     known = _known(state)
-    marks = _marks(each for each in memory.sessions() if not each.imported)
+    owners = _owners(each for each in memory.sessions() if not each.imported)
+    marks = {name: mark for name, (_, mark) in owners.items()}
     if projects is None:
         gone = [name for name, mark in known.items() if mark and name not in marks]
         projects = [name for name, mark in marks.items() if known.get(name) != mark][-CATALOGS_AT_ONCE:]
         projects += gone
-    made = 0
-    for project in projects:
-        text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text if project in marks else ""
-        fits = len(text.encode("utf-8", "replace")) <= CATALOG_BYTES_MAX
-        write_catalog(state, project, text if fits else "")
-        known[project] = marks.get(project, "")
+    made, texts = 0, {"": ""}
+    for name in projects:
+        project, mark = owners.get(name, ("", ""))
+        if project not in texts:
+            text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text
+            texts[project] = text if len(text.encode("utf-8", "replace")) <= CATALOG_BYTES_MAX else ""
+        write_catalog(state, name, texts[project])
+        known[name] = mark
         made += 1
     if made:
         replace_file(_known_path(state), json.dumps(known).encode())
@@ -115,16 +118,25 @@ def _raise_to(state: str, source: Source, oldest_ns: int) -> None:
     write_followed(state, session)
 
 
-def _marks(sessions: Iterable[Session]) -> dict[str, str]:
-    """What tells whether a project has something new, for each; the least recent project first."""
+def _owners(sessions: Iterable[Session]) -> dict[str, tuple[str, str]]:
+    """For every name of a project that project, and what tells whether it has something new; the least recent
+    first.
+
+    A hook knows a folder's own name and no more. What two projects are called besides is neither's.
+    """
     counts: dict[str, list[int]] = {}
+    aliases: dict[str, set[str]] = {}
     for session in sessions:
         mark = counts.setdefault(session.facts.project, [0, 0, 0])
         mark[0], mark[1] = mark[0] + 1, mark[1] + session.entries
         mark[2] = max(mark[2], session.facts.ended_ms)
+        for alias in session.aliases:
+            aliases.setdefault(alias, set()).add(session.facts.project)
     counts.pop("", None)
-    ordered = sorted(counts.items(), key=lambda item: item[1][2])
-    return {name: "-".join(map(str, (_RULES, *mark))) for name, mark in ordered}
+    named = {name: name for name in counts}
+    named |= {alias: next(iter(of)) for alias, of in aliases.items() if len(of) == 1 and alias not in counts}
+    ordered = sorted(named.items(), key=lambda item: counts[item[1]][2])
+    return {name: (of, "-".join(map(str, (_RULES, *counts[of], of)))) for name, of in ordered}
 
 
 def _known_path(state: str) -> str:

@@ -39,14 +39,37 @@ def remote_name(url: str) -> str:
     path = path.partition("?")[0].partition("#")[0].strip("/").removesuffix(".git")
     if len(host) < 2 or not path or scheme == "file" or "/" in host or "\\" in host + path:
         return ""
+    if not path.rpartition("/")[2].strip("."):  # a folder, told in the place of a name
+        return ""
     return f"{host.lower()}/{path}"
+
+
+def repository_folder(folder: str) -> str:
+    """X of `X/.worktrees/NAME` and `X/.claude/worktrees/NAME`, else the folder itself; with "/" everywhere.
+
+    Agents keep worktrees inside of the repository and remove them: what is left of one is its path.
+    """
+    parts = folder.replace("\\", "/").rstrip("/").split("/")
+    for at, part in enumerate(parts[:-1]):
+        inside = at - 1 if part == "worktrees" and parts[at - 1][:1] == "." and at else at
+        if (part == ".worktrees" or inside < at) and not is_home("/".join(parts[:inside])):
+            return "/".join(parts[:inside])
+    return "/".join(parts)
+
+
+def is_home(folder: str) -> bool:
+    """Whether this is no repository but where someone keeps all of theirs."""
+    parts = folder.split("/")
+    return (
+        not any(parts) or parts == ["", "root"] or (len(parts) == 3 and parts[1].lower() in ("home", "users"))
+    )
 
 
 def _project_of(cwd: str) -> str:
     # Of another system's path, or part of one, nothing here can tell where it leads.
     repository = _repository(cwd) if os.path.isabs(cwd) else ""
     if not repository:
-        return cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        return repository_folder(cwd).rpartition("/")[2]
     return remote_name(_origin(repository)) or _folder_name(repository)
 
 

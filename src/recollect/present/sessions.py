@@ -22,6 +22,7 @@ def session_object(session: Session) -> dict[str, Any]:
         "agent": facts.agent,
         "host": session.host,
         "project": facts.project,
+        "labels": list(session.labels),
         "cwd": facts.cwd,
         "branch": facts.branch,
         "slug": facts.slug,

@@ -15,10 +15,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
+from recollect.search.projects import NamedView
 from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
 from recollect.search.text.exchanges import ExchangeIndex
@@ -132,7 +133,7 @@ class _ThreadIndexes:
         self._text: tuple[str, int, TextIndex] | None = None
         self._exchanges: tuple[str, int, ExchangeIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
-        self._sessions: tuple[View, Sessions] | None = None
+        self._named: tuple[View, NamedView, Sessions] | None = None
         self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
@@ -157,7 +158,7 @@ class _ThreadIndexes:
             info = view.info()
             vectors = self._vector_index(info) if meaning else None
             exchanges = self._exchange_index(info) if meaning else None
-            text, sessions = self._text_index(info), self._session_table(view)
+            text, (view, sessions) = self._text_index(info), self._by_name(view)
             passing, fresh = self._filters_known(text, info), self._fresh(info, waiting, meaning)
             yield Search(view, text, sessions, vectors, passing=passing, fresh=fresh, exchanges=exchanges)
 
@@ -261,10 +262,12 @@ class _ThreadIndexes:
             self._vectors = info.id, info.epoch, index
         return self._vectors[2]
 
-    def _session_table(self, view: View) -> Sessions:
-        if self._sessions is None or self._sessions[0] is not view:
-            self._sessions = view, Sessions(view.session_rows())
-        return self._sessions[1]
+    def _by_name(self, view: View) -> tuple[View, Sessions]:
+        """The view as people name its projects, and its sessions."""
+        if self._named is None or self._named[0] is not view:
+            named = NamedView(view, self._cache)
+            self._named = view, named, Sessions(named)
+        return cast("View", self._named[1]), self._named[2]
 
     def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:
         state = (info.id, info.epoch, info.generation, text.rows)

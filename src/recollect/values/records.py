@@ -218,6 +218,14 @@ class SessionFacts:
             self.title, self.title_rank = title, rank
 
     @property
+    def is_untouched_copy(self) -> bool:
+        """Whether it is a copy that an export of ours made, in which nobody has said anything yet.
+
+        Only what is said in such a copy has a time of its own; an agent's own forks have one from the start.
+        """
+        return self.relation is Relation.FORK and not self.ended_ms
+
+    @property
     def headline(self) -> str:
         """What it is called wherever it is shown; "" where nothing says what it was about."""
         return bare_title(self.title) if worth(self.title, self.title_rank)[0] else ""
