@@ -367,6 +367,7 @@ class Memory:
         project_boost: str = "",
         rerank: bool = False,
         collapse: bool = True,
+        by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
     ) -> Results:
@@ -374,7 +375,8 @@ class Memory:
 
         `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
-        `seconds` an index; `Results.fresh` says what is left.
+        `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
+        `Results.sessions`, with what was asked there and what it came to.
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
@@ -395,6 +397,7 @@ class Memory:
             rerank,
             collapse,
             now,
+            by_session,
         )
         waiting = self._fold_if_free()
         results = self.indexes.search(

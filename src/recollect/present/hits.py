@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.present.sessions import flag_names
+from recollect.present.sessions import entry_object, flag_names, session_object
 from recollect.values.text import many, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.values.hits import Fresh, Hit
+    from recollect.values.hits import Fresh, Hit, SessionHits
 
 HIT_FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
@@ -48,6 +48,17 @@ def _all_fields(hit: Hit) -> dict[str, Any]:
         "similar": list(hit.similar),
         "parts": {name: round(value, 6) for name, value in hit.parts.items()},
         "text": entry.text,
+    }
+
+
+def session_hits_object(found: SessionHits) -> dict[str, Any]:
+    """A session's hits by their ids, best first, with what they are an answer to and what came of it."""
+    return {
+        "session": session_object(found.session),
+        "prompt": found.prompt and entry_object(found.prompt),
+        "answer": found.answer and found.answer.id,
+        "conclusion": found.conclusion,
+        "hits": [hit.id for hit in found.hits],
     }
 
 
