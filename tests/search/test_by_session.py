@@ -71,6 +71,14 @@ def test_the_prompt_is_that_of_the_turn_and_the_conclusion_what_its_last_answer_
     assert found.conclusion == f"{CAUSE} Others are fine."
 
 
+def test_the_turn_is_that_of_the_best_hit_whatever_turns_the_others_are_of(memory: Memory) -> None:
+    (found,) = by_session(
+        memory, "walrus float dry pelican -look -kind:result session:00000001", collapse=False
+    )
+    assert [hit.stored.entry.text for hit in found.hits][1:] == ["And the pelican?"]
+    assert told(found.prompt) == "Let the tides run"
+
+
 def test_an_answer_without_a_word_of_the_question_is_quoted_from_its_first_telling_sentence(
     memory: Memory,
 ) -> None:
@@ -81,7 +89,7 @@ def test_an_answer_without_a_word_of_the_question_is_quoted_from_its_first_telli
 def test_what_the_hit_itself_is_is_not_told_again(memory: Memory) -> None:
     (prompt,) = by_session(memory, "kind:prompt tides")
     assert prompt.prompt is None
-    assert prompt.conclusion == f"{CAUSE} Others are fine." or prompt.conclusion == "All tides run."
+    assert prompt.conclusion == "All tides run."
     (closing,) = by_session(memory, "kind:answer float")
     assert (closing.answer, closing.conclusion) == (None, "")
     assert told(closing.prompt) == "Let the tides run"

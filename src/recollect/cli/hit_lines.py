@@ -10,12 +10,13 @@ from recollect.cli.screen import Part, Styled, part_text
 from recollect.present.sessions import last_names
 from recollect.present.short_ids import short_id
 from recollect.values.records import Flag
-from recollect.values.text import age, one_line
+from recollect.values.text import age, moment, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.values.hits import Hit, SessionHits
+    from recollect.values.recalled import Said
     from recollect.values.stored import Session, StoredEntry
 
 Cells = list[tuple[Column, Part]]
@@ -48,6 +49,13 @@ def snippet_parts(hit: Hit) -> Iterator[Part]:
         yield Styled(part, "bold yellow") if marked else part
     if behind:
         yield " ..."
+
+
+def said_parts(said: Said) -> list[Part]:
+    """Id and date of an entry, and a sentence of it."""
+    when = moment(said.stored.entry.time_ms, "%Y-%m-%d")
+    told = "  ".join(filter(None, (when, "imported" if said.stored.imported else "")))
+    return [Styled(said.stored.id, "cyan"), Styled(f"  {told}" if told else "", "dim"), "  ", said.text]
 
 
 # -- by session ------------------------------------------------------------------------------

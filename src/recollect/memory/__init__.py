@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, Fix, Thread, Touch
     from recollect.values.hits import Fresh, Results
-    from recollect.values.recalled import Catalog, Reading, Recall
+    from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
     from recollect.values.reports import (
         CompactReport,
@@ -447,6 +447,24 @@ class Memory:
                 project=project,
                 strict_project=strict_project,
                 now=now,
+            )
+
+    def brief(
+        self,
+        terms: Iterable[str],
+        question: str = "",
+        *,
+        project: str = "",
+        strict_project: str = "",
+        now: datetime.datetime | None = None,
+    ) -> Brief:
+        """The three sentences of earlier conversations that say most about what `recall` is asked."""
+        from recollect.recall.brief import brief
+
+        waiting = self._fold_if_free()
+        with self.indexes.asking(meaning=True, waiting=waiting) as search:
+            return brief(
+                search, list(terms), question, project=project, strict_project=strict_project, now=now
             )
 
     def read(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.values.hits import Fresh, Hit, SessionHits
+    from recollect.values.recalled import Brief, Said
 
 HIT_FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
@@ -69,6 +70,28 @@ def _matches(hit: Hit) -> list[list[int]]:
             found.append([at, at + len(part)])
         at += len(part)
     return found
+
+
+def brief_object(found: Brief) -> dict[str, Any]:
+    """The sentences that say most, each with where it is from."""
+    return {
+        "sentences": [_said_object(said) for said in found.sentences],
+        "hits": found.hits,
+        "fresh": fresh_object(found.fresh),
+        "notes": list(found.notes),
+    }
+
+
+def _said_object(said: Said) -> dict[str, Any]:
+    return {
+        "id": said.stored.id,
+        "text": said.text,
+        "kind": said.stored.entry.kind.name.lower(),
+        "time_ms": said.stored.entry.time_ms or None,
+        "session": said.stored.session,
+        "project": said.session.facts.project,
+        "imported": said.stored.imported,
+    }
 
 
 def fresh_object(fresh: Fresh) -> dict[str, int | str]:

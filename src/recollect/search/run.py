@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -150,6 +151,17 @@ class Search:
     @property
     def sessions(self) -> Sessions:
         return self._sessions
+
+    def nearness(self, words: str, texts: Sequence[str]) -> list[float]:
+        """How near texts are to some words by meaning, from -1 to 1; 0 where nothing can tell."""
+        if self._vectors is None or not texts:
+            return [0.0] * len(texts)
+        embedder = self._vectors.embedder
+        try:
+            near = embedder.encode(texts) @ embedder.encode_query(words, self._text.idf)
+        except EmbedderFailed:
+            return [0.0] * len(texts)
+        return [float(each) for each in near]
 
     def rows(self, node: Node, limit: int) -> Array:
         """The entries that satisfy a query, the newest first."""
