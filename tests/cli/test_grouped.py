@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.support.claude_talk import Talk
 
+from recollect.cli.columns import PROJECT, TITLE, Column, fit
 from recollect.values.text import cells
 
 PROMPT = "Why does the gauge at the far end of the long pier in the old harbour read nothing, and since when?"
@@ -144,3 +145,14 @@ def test_what_was_done_before_is_headed_by_one_line_too(
     fixed = [line for line in on_terminal(width, "fix", "walrus moss: dry") if not line.startswith(" ")]
     assert fixed
     assert all(re.match(ID, line) and cells(line) <= width for line in fixed)
+
+
+def test_a_title_leaves_a_head_that_has_no_room_for_it() -> None:
+    columns = [
+        Column("outcome"),
+        Column("project", gives=PROJECT),
+        Column("title", gives=TITLE),
+        Column("id"),
+    ]
+    assert fit(columns, [40, 30, 30, 12], 64) == {0: 40, 1: 8, 3: 12}
+    assert fit(columns, [40, 30, 30, 12], 70) == {0: 40, 1: 8, 2: 4, 3: 12}

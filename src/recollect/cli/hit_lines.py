@@ -78,9 +78,10 @@ def asked_cells(found: SessionHits) -> Cells:
     """What was asked where the best hit stands: one line, and none where the title says it."""
     title = one_line(found.session.facts.headline).rstrip("….")
     asked = one_line(found.prompt.entry.text, _QUOTE_CELLS) if found.prompt else ""
-    if not asked or (title and asked.startswith(title)):
+    if found.prompt is None or not asked or (title and asked.startswith(title)):
         return []
-    return [(Column("label"), Styled("asked ", "dim")), (Column("asked", gives=TITLE), asked)]
+    label = Styled(f"asked{_strange(found.prompt, found.session) or ' '}", "dim")
+    return [(Column("label"), label), (Column("asked", gives=TITLE), asked)]
 
 
 def conclusion_parts(found: SessionHits) -> list[Part]:
@@ -88,14 +89,15 @@ def conclusion_parts(found: SessionHits) -> list[Part]:
     if found.answer is None or found.answer.id in {hit.id for hit in found.hits[:2]}:
         return []
     said = one_line(found.conclusion, _QUOTE_CELLS)
-    return [Styled("  answer  ", "dim"), said] if said else []
+    label = Styled(f"  answer{_strange(found.answer, found.session)}  ", "dim")
+    return [label, said] if said else []
 
 
 def hit_in_session(hit: Hit) -> Iterator[Part]:
     """Id, kind and snippet; what the session's own line says is not said again."""
     when = _age(hit.stored.entry.time_ms)
     is_told = when == _age(hit.session.facts.ended_ms)
-    imported = hit.stored.imported and not hit.session.imported
+    imported = bool(_strange(hit.stored, hit.session))
     standing = _standing(hit.stored, imported=imported)[: 1 if is_told else 2]
     yield "  "
     for _, part in (*_kind(hit), *standing):
@@ -137,6 +139,11 @@ def _standing(stored: StoredEntry, *, imported: bool) -> Cells:
         (Column("log"), Styled("imported" if imported else "", "dim")),
         (Column("when"), Styled(_age(stored.entry.time_ms), "dim")),
     ]
+
+
+def _strange(stored: StoredEntry, session: Session) -> str:
+    """Said of an entry that only an imported log has, where its session is own."""
+    return " (imported)" if stored.imported and not session.imported else ""
 
 
 def _more(hit: Hit) -> Cells:
