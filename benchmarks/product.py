@@ -194,9 +194,10 @@ def distinct_pieces(chosen: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(piece for entry in chosen for piece in pieces_of(entry)))
 
 
-def search(opened: Any, question: str, mode: str, filters: str = "") -> int:
+def search(opened: Any, question: str, mode: str, filters: str = "", *, by_session: bool = False) -> int:
     """Everything a person sees of the best ten; how many there were."""
-    found = opened.search(f"{plain_words(question)} {filters}".strip(), mode=mode, limit=10)
+    asked = f"{plain_words(question)} {filters}".strip()
+    found = opened.search(asked, mode=mode, limit=10, by_session=by_session)
     return len([(hit.id, hit.snippet.text, hit.session.facts.project) for hit in found.hits])
 
 

@@ -86,6 +86,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "around": lambda memory, _: memory.around(memory.tail(SESSION, 3)[0], 1, 1),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
+    "brief": lambda memory, _: [said.text for said in memory.brief(["token"], "clock skew").sentences],
     "capture": lambda memory, _: memory.capture() == 0,
     "catalog": lambda memory, _: memory.catalog(project(memory), imported=True).sections,
     "check": lambda memory, _: memory.check() == [],

@@ -77,6 +77,13 @@ def test_an_imported_entry_in_an_own_session_says_it_itself(both: Recollect, tmp
     assert both("show", OWN).out.count("(imported)") >= 1
     recalled = both("recall", "sink the walrus boat").out
     assert " imported user, " in recalled
+    found = both("search", "sink boat", "--mode", "text").out.splitlines()
+    assert not any("imported" in line for line in found if not line.startswith(" "))
+    assert all("imported" in line for line in found if "Sink the walrus" in line)
+    answers_to_it = both("search", "session:" + OWN + " kind:answer", "--mode", "text").out
+    assert "asked (imported)  Sink the walrus boat." in answers_to_it
+    brief = both("recall", "--brief", "sink the walrus boat").out.splitlines()
+    assert "  imported  Sink the walrus boat." in brief[0]
     assert not both("show", OWN, "--json").json["session"]["imported"]
 
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from recollect.insight.told import QUOTE_CHARS, Listener
+from recollect.insight.told import Listener
+from recollect.search.sentences import QUOTE_CHARS
 from recollect.values.records import Entry, Kind
 from recollect.values.stored import StoredEntry
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import Column
 from recollect.cli.hit_lines import hit_head, snippet_parts
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
@@ -56,7 +57,8 @@ def fix(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _print_fix(each: Fix, screen: Screen) -> None:
-    screen.line(*hit_head(each.hit), Styled(f"  {many(each.times, 'time')}", "dim"))
+    times = many(each.times, "time") if each.times > 1 else ""
+    screen.head(*hit_head(each.hit), (Column("times"), Styled(times, "dim")))
     screen.line("    ", *snippet_parts(each.hit))
     for step in each.steps:
         summary = one_line(call_summary(step.entry.text), _WIDTH)

@@ -7,14 +7,13 @@ that was changed because of it. What only says what comes next ("Let me check ..
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from recollect.search.sentences import is_narration, quote, sentences
 from recollect.values.stop_words import STOP_WORDS
 from recollect.values.stored import StoredEntry
 
-QUOTE_CHARS = 320
-READ_CHARS = 20_000  # of an answer
 ERROR_CHARS = 500  # of an error's text, in which its words are looked for
 SHARED_MIN = 0.2  # of the weight of an error's words, for a sentence with a plain word for cause or cure
 NAMED_SHARED_MIN = 0.05  # where it also names a file that was changed
@@ -59,14 +58,14 @@ class Listener:
         return max(heard, key=lambda told: (told.is_telling, told.score, told.answer.row), default=None)
 
     def _hear(self, answer: StoredEntry, *, is_closing: bool) -> Told:
-        sentences = list(_sentences(answer.entry.text[:READ_CHARS]))
-        if not sentences:
+        said = sentences(answer.entry.text)
+        if not said:
             return Told(answer, "", False, 0.0)
-        scores = [self._score(each, self._asked and is_closing) for each, _ in sentences]
+        scores = [self._score(each.text, self._asked and is_closing) for each in said]
         at = max(range(len(scores)), key=lambda n: (*scores[n], -n))
         is_telling, score = scores[at]
-        quote = _quote(sentences, at if is_telling else 0)
-        return Told(answer, quote, is_telling, score + CLOSING_WEIGHT * is_closing)
+        quoted = quote(said, at if is_telling else 0)
+        return Told(answer, quoted, is_telling, score + CLOSING_WEIGHT * is_closing)
 
     def _score(self, sentence: str, is_reply: bool) -> tuple[bool, float]:
         if is_narration(sentence):
@@ -84,41 +83,6 @@ class Listener:
         return False, shared
 
 
-def is_narration(text: str) -> bool:
-    """Whether a text begins with what comes next, and so tells nothing yet."""
-    return bool(_NARRATION.match(text))
-
-
-def _sentences(text: str) -> Iterator[tuple[str, int]]:
-    """What an answer says, each sentence with its line; without code, tables and bare marks."""
-    for number, line in enumerate(_FENCED.sub("\n", text).splitlines()):
-        line = _MARKS.sub("", line.strip())
-        if line and not _BARE.match(line):
-            yield from ((each.strip(), number) for each in _ENDS.split(line) if each.strip())
-
-
-def _quote(sentences: Sequence[tuple[str, int]], at: int) -> str:
-    """A sentence, and what follows it in its line or after a colon, as long as that is short."""
-    quote, line = sentences[at]
-    is_list = False
-    for more, number in sentences[at + 1 :]:
-        is_list = is_list or quote.endswith(":")
-        if len(quote) + len(more) >= QUOTE_CHARS or not (number == line or is_list) or is_narration(more):
-            break
-        quote = f"{quote} {more}"
-    return quote
-
-
-_FENCED = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.DOTALL | re.MULTILINE)
-_MARKS = re.compile(r"^(?:[-*+>]\s+|\d+[.)]\s+|#+\s+|\*\*(?=[^*]+$))+")
-_BARE = re.compile(r"^\W*$|^\|.*\|$")
-_ENDS = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")
-_NARRATION = re.compile(
-    r"(?:(?:now|ok(?:ay)?|good|great|perfect|right|first|next|then|so|also|and)\b[\s,.:!-]*)*"
-    r"(?:let me|let's|let us|i'?ll|i will|i am|i[’']m|i[’']ll|i need|i should|we need|time to|"
-    r"(?:check|look|try|runn|updat|verify|fix)ing\b)|まず|次に",
-    re.IGNORECASE,
-)
 _PLAIN = re.compile(
     r"root cause|culprit|caused by|\bdue to\b|turn(?:s|ed) out|"
     r"\bthe (?:\w+ ){0,2}(?:issue|problem|cause|error|bug|failure|reason|fix|solution|mistake)s?\b[^.]{0,60}?"

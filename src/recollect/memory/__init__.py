@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from recollect.values.history import Command, Fix, Thread, Touch
     from recollect.values.hits import Fresh, Results
     from recollect.values.projects import Decision, Project
-    from recollect.values.recalled import Catalog, Reading, Recall
+    from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
     from recollect.values.reports import (
         CompactReport,
@@ -371,6 +371,7 @@ class Memory:
         recency: bool = False,
         project_boost: str = "",
         collapse: bool = True,
+        by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
     ) -> Results:
@@ -378,7 +379,8 @@ class Memory:
 
         `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
-        `seconds` an index; `Results.fresh` says what is left.
+        `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
+        `Results.sessions`, with what was asked there and what it came to.
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
@@ -398,6 +400,7 @@ class Memory:
             project_boost,
             collapse,
             now,
+            by_session,
         )
         waiting = self._fold_if_free()
         results = self.indexes.search(
@@ -447,6 +450,24 @@ class Memory:
                 project=project,
                 strict_project=strict_project,
                 now=now,
+            )
+
+    def brief(
+        self,
+        terms: Iterable[str],
+        question: str = "",
+        *,
+        project: str = "",
+        strict_project: str = "",
+        now: datetime.datetime | None = None,
+    ) -> Brief:
+        """The three sentences of earlier conversations that say most about what `recall` is asked."""
+        from recollect.recall.brief import brief
+
+        waiting = self._fold_if_free()
+        with self.indexes.asking(meaning=True, waiting=waiting) as search:
+            return brief(
+                search, list(terms), question, project=project, strict_project=strict_project, now=now
             )
 
     def read(

@@ -62,6 +62,11 @@ def flag_names(flags: int) -> list[str]:
     return [name for bit, name in _FLAGS if flags & bit] if flags else []
 
 
+def last_names(project: str) -> str:
+    """`owner/name` of `host/owner/name`: what tells projects apart where there is little room."""
+    return "/".join(project.split("/")[-2:])
+
+
 def relation_text(session: Session, names: dict[str, str]) -> str:
     """How a session came about: `fork of 3f2a9c01`, "" for one that began fresh."""
     facts = session.facts

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,18 +21,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.search import rank as fuse
+from recollect.search.by_session import by_session, turn_ends
 from recollect.search.candidates import Gathering, Meaning, Passing, Side
 from recollect.search.patterns import Patterns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
-from recollect.search.snippet import Marks, highlighter
+from recollect.search.snippet import WINDOWS, Highlighter, highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
 from recollect.search.time_words import is_of_present, window
 from recollect.search.weights import NOT_NEAR_WEIGHT
 from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
-from recollect.values.hits import Fresh, Hit, Results
+from recollect.values.hits import Fresh, Hit, Results, SessionHits
 from recollect.values.stored import StoredEntry
 from recollect.values.vocabulary import FUSIONS, MODES
 
@@ -54,7 +56,8 @@ BY_MEANING = "no entry has any of these words; these are the nearest by meaning"
 class Request:
     """What is asked. `near` and `not_near` are entry ids, with a weight as in "3f2a^2".
 
-    `only` is a filter beside those of the query; `plain` takes the query as words and nothing else.
+    `only` is a filter beside those of the query; `plain` takes the query as words and nothing else;
+    `by_session` tells of the hits' sessions too.
     """
 
     query: str = ""
@@ -70,6 +73,7 @@ class Request:
     project_boost: str = ""
     collapse: bool = True
     now: datetime.datetime | None = None
+    by_session: bool = False
     only: Node | None = None
 
     def __post_init__(self) -> None:
@@ -123,12 +127,13 @@ class Search:
                 listed = self._newest(node, request)
             found = time.monotonic()
             marks = partial(wanted.marks, deadline=started + PATTERN_SHARE * PATTERN_SECONDS)
-            hits = self._present(listed, words, request, marks if wanted.have_marks else None)
+            showing = highlighter(words, self._text.analyze, marks if wanted.have_marks else None)
+            hits, sessions = self._present(listed, words, request, showing)
         spent = {"find": found - started, "show": time.monotonic() - found}
         spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
         explain = {"mode": request.mode, **listed.explain, "ms": spent}
         notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
-        return Results(hits, listed.total, self._fresh, notes, explain)
+        return Results(hits, listed.total, self._fresh, notes, explain, sessions)
 
     @property
     def view(self) -> View:
@@ -141,6 +146,17 @@ class Search:
     @property
     def sessions(self) -> Sessions:
         return self._sessions
+
+    def nearness(self, words: str, texts: Sequence[str]) -> list[float]:
+        """How near texts are to some words by meaning, from -1 to 1; 0 where nothing can tell."""
+        if self._vectors is None or not texts:
+            return [0.0] * len(texts)
+        embedder = self._vectors.embedder
+        try:
+            near = embedder.encode(texts) @ embedder.encode_query(words, self._text.idf)
+        except EmbedderFailed:
+            return [0.0] * len(texts)
+        return [float(each) for each in near]
 
     def rows(self, node: Node, limit: int) -> Array:
         """The entries that satisfy a query, the newest first."""
@@ -263,25 +279,31 @@ class Search:
 
     # -- what is shown -----------------------------------------------------------------------
 
-    def _present(self, listed: _Listed, words: list[str], request: Request, marks: Marks | None) -> list[Hit]:
-        """The hits of one page; only they are read from the store."""
+    def _present(
+        self, listed: _Listed, words: list[str], request: Request, showing: Highlighter
+    ) -> tuple[list[Hit], list[SessionHits]]:
+        """The hits of one page, and if asked their sessions; only what is shown is read from the store."""
         groups = listed.groups or _groups(listed.found, request)
         page = groups[request.offset : request.offset + request.limit]
-        rows = listed.found.rows
-        stored = self._view.entries_at([int(rows[group[0]]) for group in page])
-        showing = highlighter(words, self._text.analyze, marks)
-        return [
+        rows, leading = listed.found.rows, _leading(listed.found, page) if request.by_session else {}
+        ends = {session: turn_ends(self._view, session, row) for session, row in leading.items()}
+        shown = [int(rows[group[0]]) for group in page]
+        around = [row for pair in ends.values() for row in pair if row >= 0]
+        stored = {each.row: each for each in self._view.entries_at([*shown, *around])}
+        best = set(leading.values())
+        hits = [
             Hit(
-                each,
-                self._sessions[each.session_row],
+                stored[row],
+                self._sessions[stored[row].session_row],
                 float(listed.scores[first]),
-                showing.snippet(each.entry),
+                showing.snippet(stored[row].entry, count=WINDOWS + (row in best)),
                 {name: float(values[first]) for name, values in listed.parts.items()},
                 tuple(self._view.entry_ids([int(rows[n]) for n in others[:SIMILAR_NAMED]])),
                 len(others),
             )
-            for each, (first, *others) in zip(stored, page, strict=True)
+            for row, (first, *others) in zip(shown, page, strict=True)
         ]
+        return hits, by_session(hits, ends, stored, showing, self._text.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +326,14 @@ def _both(node: Node, other: Node) -> AllOf:
 def _groups(found: Found, request: Request) -> list[list[int]]:
     """What is shown as one hit: the leading position first, then those folded into it."""
     return _fold(found) if request.collapse else [[n] for n in range(len(found))]
+
+
+def _leading(found: Found, page: list[list[int]]) -> dict[int, int]:
+    """The sessions of a page, best first, each with the row of its first hit."""
+    leading: dict[int, int] = {}
+    for first, *_ in page:
+        leading.setdefault(int(found.sessions[first]), int(found.rows[first]))
+    return leading
 
 
 def _depth(request: Request) -> int:

@@ -69,6 +69,10 @@ class Highlighter:
         """The part of a text that holds most of the words."""
         return _windows(text, self._marks(text), width, 1)[0]
 
+    def words_in(self, text: str) -> set[str]:
+        """Which of the words a text has, as the index knows them."""
+        return {word for _, _, word in self._marks(text)}
+
     def _marks(self, text: str) -> list[tuple[int, int, str]]:
         if self._given is not None:
             return self._given(text[:READ_CHARS_MAX])

@@ -190,6 +190,10 @@ class TextIndex:
         """How rare a term is among the documents, as BM25 has it."""
         return self._rarity(self.frequency(field, term))
 
+    def weight(self, word: str) -> float:
+        """How rare a word is that a `Highlighter` found: a stem, a pair of letters, or a name as written."""
+        return self.rarity("body" if word.isascii() else "cjk", word)
+
     def terms(self, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
         """Terms that begin so, with how many documents hold each; the most frequent first."""
         return self._guarded(
