@@ -36,9 +36,7 @@ def add_words(commands: Any) -> None:
         (
             "recollect projects",
             "recollect projects join ada/harbor harbor-old",
-            "recollect projects rename ada/harbor harbor",
             "recollect projects label harbor domain=payments",
-            "recollect projects split harbor-old",
         ),
     )
     command.add_argument("words", nargs="*", metavar="WORD", help="an action, and what it is about")

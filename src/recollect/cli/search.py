@@ -236,7 +236,7 @@ def _sum(parts: dict[str, float]) -> str:
     return " x ".join([f"({added})", *(told[name] for name in parts if name not in _ADDED)])
 
 
-_ADDED = ("text", "dense", "neighbours", "session", "exact")
+_ADDED = ("text", "dense", "neighbours", "session", "complete", "exact", "newer")
 
 
 def _print_explain(results: Results, screen: Screen) -> None:

@@ -22,6 +22,7 @@ from recollect.values.stored import StoredEntry
 ERRORS_READ = 80
 FOLLOWED_ENTRIES = 400  # of a session, after an error
 STEPS_MAX = 8
+CODES_ASKED = 3  # of an error's text, the longest first
 
 
 def fix(search: Search, error: str, limit: int) -> list[Fix]:
@@ -51,14 +52,16 @@ def _once(found: list[Fix]) -> list[Fix]:
 
 
 def _appearances(search: Search, turns: Turns, text: str) -> tuple[list[Hit], bool]:
-    """Where the very words are said, else where some of them are; and which of both it is."""
+    """Where the very words are said, else the code they name, else some of them; and whether all are."""
     shown: Node = AnyOf((Is("is", "error"), Is("kind", "result"), Is("kind", "prompt")))
     request = Request(text, mode="text", plain=True, limit=ERRORS_READ, collapse=False)
-    for only, exact in ((AllOf((shown, Phrase(text))), True), (shown, False)):
+    codes = sorted(set(_CODE.findall(text)), key=lambda code: (-len(code), code))[:CODES_ASKED]
+    for words in (text, *codes, ""):
+        only = AllOf((shown, Phrase(words))) if words else shown
         hits = search.run(replace(request, only=only)).hits
         met = [hit for hit in hits if _is_met(search, turns, hit.stored)]
         if met:
-            return met, exact
+            return met, words == text
     return [], False
 
 
@@ -79,6 +82,10 @@ def _is_met(search: Search, turns: Turns, stored: StoredEntry) -> bool:
     return all(_LOG.search(path) for path in files_of(call))
 
 
+# ERR_MODULE_NOT_FOUND, E0382, TS2345, ModuleNotFoundError: nobody says them of another error.
+_CODE = re.compile(
+    r"\b(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,5}-?\d{3,6}|[A-Z]\w{3,80}(?:Error|Exception))\b"
+)
 _LOG = re.compile(r"\.(?:log|out|output|err|stderr|trace)\b|\blogs?/|\blogs?\b", re.IGNORECASE)
 _ABOUT_PAGES = re.compile(r'"(?:url|query|subagent_type)"\s*:')
 

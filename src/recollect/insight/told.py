@@ -18,6 +18,7 @@ ERROR_CHARS = 500  # of an error's text, in which its words are looked for
 SHARED_MIN = 0.2  # of the weight of an error's words, for a sentence with a plain word for cause or cure
 NAMED_SHARED_MIN = 0.05  # where it also names a file that was changed
 HINT_SHARED_MIN = 0.28  # where the word for it means many other things too
+RESTATED = 0.9  # a sentence with so much of it says what the error was, not why, nor what ended it
 CLOSING_WEIGHT = 0.6  # of standing in the last answer of a turn
 
 Stems = Callable[[str], list[str]]
@@ -73,13 +74,14 @@ class Listener:
         common = self._weights.keys() & set(self._stems(sentence))
         shared = sum(self._weights[stem] for stem in common) / self._sum
         named = any(name in sentence for name in self._files)
+        worth = shared if shared < RESTATED else 0.0
         # One word in common is chance, unless the error hardly has more.
         is_about = len(common) + named >= min(len(self._weights), 2)
         if _PLAIN.search(sentence):
             enough = shared >= (NAMED_SHARED_MIN if named else SHARED_MIN)
-            return is_reply or (is_about and enough), 1.0 + shared
+            return is_reply or (is_about and enough), 1.0 + worth
         if _HINT.search(sentence):
-            return is_about and shared >= HINT_SHARED_MIN, 0.5 + shared
+            return is_about and shared >= HINT_SHARED_MIN, 0.5 + worth
         return False, shared
 
 
@@ -89,7 +91,7 @@ _PLAIN = re.compile(
     r"(?:\b(?:is|was|were|are|comes?|came)\b|:)|"
     r"\b(?:fixed|solved|resolved|repaired|mended)\b|pre-existing|"
     r"\b(?:was|were|is|are) (?:missing|wrong|stale|outdated|incorrect|not (?:set|installed|defined|there))|"
-    r"原因|修正し(?:た|まし)|解決|直し(?:た|まし)|问题在于|修复|解决|因为|원인|수정했|해결|때문",
+    r"原因|修正(?:し(?:た|まし)|完了)|解決|直し(?:た|まし)|问题在于|修复|解决|因为|원인|수정했|해결|때문",
     re.IGNORECASE,
 )
 _HINT = re.compile(
