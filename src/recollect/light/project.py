@@ -45,7 +45,7 @@ def remote_name(url: str) -> str:
 
 
 def repository_folder(folder: str) -> str:
-    """X of `X/.worktrees/NAME` and `X/.claude/worktrees/NAME`, else the folder itself; with "/" everywhere.
+    """X of `X/.worktrees/NAME` and `X/.AGENT/worktrees/NAME`, else the folder itself; with "/" everywhere.
 
     Agents keep worktrees inside of the repository and remove them: what is left of one is its path.
     """

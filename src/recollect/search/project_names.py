@@ -2,7 +2,7 @@
 
 A log tells a folder, and some logs a remote. What is learnt of a folder from one session holds for all:
 
-    worktrees        X/.worktrees/1 and X/.claude/worktrees/a are X
+    worktrees        X/.worktrees/1 and X/.AGENT/worktrees/a are X
     the folder       has a remote in some session: it is that remote's in all
     a folder above   has one, and nothing nearer; or git was there, as it is here: one repository
     its name         is that of one known remote alone, and git was there: a clone that is gone
