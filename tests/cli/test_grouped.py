@@ -104,7 +104,7 @@ def test_json_has_the_sessions_beside_the_hits(asked: Any) -> None:
         if each["conclusion"] == CAUSE
     )
     assert one["session"]["id"].startswith("00000001")
-    assert one["prompt"]["text"] == f"{PROMPT} kelp"
+    assert (one["asked"], bool(re.fullmatch(ID, one["prompt"]))) == (f"{PROMPT} kelp", True)
     assert re.fullmatch(ID, one["answer"])
     flat = asked(*words, "--flat").json
     assert flat["sessions"] == []

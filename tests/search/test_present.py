@@ -43,9 +43,9 @@ SUBJECTS = {
 NEWEST = ["9090", "5 s", "22", "settings.toml"]
 
 
-def talk(folder: Path, number: int, day: int, prompt: str, answer: str) -> None:
+def talk(folder: Path, number: int, day: int, prompt: str, answer: str, home: str = "logs") -> None:
     """One Claude Code session of one exchange."""
-    target = folder / "logs" / "projects" / "-home-ada-shop"
+    target = folder / home / "projects" / "-home-ada-shop"
     target.mkdir(parents=True, exist_ok=True)
     id_ = f"aaaaaaaa-0000-4000-8000-{number:012d}"
     said = [("user", prompt), ("assistant", [{"type": "text", "text": answer}])]
@@ -88,3 +88,18 @@ def test_without_such_a_word_the_best_statement_is_first_whatever_its_age(shop: 
     first = shop.search("dev server uses port", plain=True, limit=1).hits[0]
     assert "8080" in first.stored.entry.text
     assert "newer" not in first.parts
+
+
+def test_where_own_logs_tell_it_an_imported_one_is_not_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, said = next(iter(SUBJECTS.items()))
+    with scratch() as folder:
+        monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "own"))
+        for when, (prompt, answer) in enumerate(said):
+            talk(folder, when, 40 * when, prompt, answer, "own")
+        talk(folder, 9, 200, said[-1][0], "The dev server uses port 6666, 9090 is Jenkins' again.", "strange")
+        with memory_at(folder) as memory:
+            memory.ingest([folder / "own", folder / "strange"])
+            hits = memory.search(question, plain=True, limit=5, collapse=False).hits
+            assert [hit.stored.imported for hit in hits if "6666" in hit.stored.entry.text] == [True]
+            assert "9090" in hits[0].stored.entry.text
+            assert not hits[0].stored.imported

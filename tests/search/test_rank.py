@@ -425,9 +425,10 @@ def test_asked_what_counts_now_the_later_of_two_that_say_the_same_is_first() -> 
     apart = {**new, "alike": 0.5, "text": 8.5}
     worse = {**new, "text": 2.0, "exchange": 0.1, "time": NOW_MS + DAY_MS}
     on_the_way = {**new, "exchange": 0.0, "time": NOW_MS + DAY_MS, "text": 8.0}
-    found = candidates(old, new, apart, worse, on_the_way)
-    options = Options(text_max=10.0, mode="text")
+    to_come = {**new, "time": NOW_MS + 400 * DAY_MS, "text": 8.0}
+    found = candidates(old, new, apart, worse, on_the_way, to_come)
+    options = Options(text_max=10.0, mode="text", now_ms=NOW_MS)
     assert rows(found, rank(found, options))[0] == 0
     assert rows(found, rank(found, replace(options, present=True)))[0] == 100
     lifts = rank(found, replace(options, present=True)).parts["newer"].tolist()
-    assert [lift > 0 for lift in lifts] == [False, True, False, False, False]
+    assert [lift > 0 for lift in lifts] == [False, True, False, False, False, False]

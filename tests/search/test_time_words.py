@@ -130,6 +130,12 @@ def test_any_text_at_any_time_gives_a_window_that_has_begun_or_none(text: str, n
         ("what did we know about it", False),
         ("is the recent build broken", False),
         ("currents in the harbour", False),
+        ("the electric current limit", False),
+        ("current timeout of the client", True),
+        ("is Date.now() mocked", False),
+        ("pull image:latest in ci", False),
+        ("git branch --show-current", False),
+        ("now-or-never crate", False),
         ("x" * 3000 + " now", False),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -82,9 +83,11 @@ def _is_met(search: Search, turns: Turns, stored: StoredEntry) -> bool:
     return all(_LOG.search(path) for path in files_of(call))
 
 
-# ERR_MODULE_NOT_FOUND, E0382, TS2345, ModuleNotFoundError: nobody says them of another error.
+# ERR_MODULE_NOT_FOUND, ENOENT, E0382, TS2345, ModuleNotFoundError, and not NODE_ENV, SHA256 or PR-1234.
 _CODE = re.compile(
-    r"\b(?:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{1,5}-?\d{3,6}|[A-Z]\w{3,80}(?:Error|Exception))\b"
+    r"\b(?:ERR_[A-Z0-9_]{3,80}|[A-Z0-9_]{2,80}_(?:ERROR|FAILED|FAILURE|FOUND|DENIED|REFUSED|TIMEOUT|INVALID)"
+    r"|(?:TS|CS|E|LNK|MSB|ORA-|CVE-\d{4}-)\d{3,6}|[A-Z]\w{3,80}(?:Error|Exception)"
+    rf"|{'|'.join(sorted(errno.errorcode.values()))})\b"
 )
 _LOG = re.compile(r"\.(?:log|out|output|err|stderr|trace)\b|\blogs?/|\blogs?\b", re.IGNORECASE)
 _ABOUT_PAGES = re.compile(r'"(?:url|query|subagent_type)"\s*:')

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.present.sessions import entry_object, flag_names, session_object
-from recollect.values.text import many, short
+from recollect.present.sessions import flag_names, session_object
+from recollect.values.text import many, one_line, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from recollect.values.hits import Fresh, Hit, SessionHits
     from recollect.values.recalled import Brief, Said
+
+ASKED_CELLS = 140  # of what was asked: about a head's tokens
 
 HIT_FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
@@ -56,7 +58,8 @@ def session_hits_object(found: SessionHits) -> dict[str, Any]:
     """A session's hits by their ids, best first, with what they are an answer to and what came of it."""
     return {
         "session": session_object(found.session),
-        "prompt": found.prompt and entry_object(found.prompt),
+        "prompt": found.prompt and found.prompt.id,
+        "asked": one_line(found.prompt.entry.text, ASKED_CELLS) if found.prompt else "",
         "answer": found.answer and found.answer.id,
         "conclusion": found.conclusion,
         "hits": [hit.id for hit in found.hits],

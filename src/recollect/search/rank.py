@@ -114,7 +114,7 @@ def rank(candidates: Candidates, options: Options) -> Ranking:
     dense_share = _dense_share(table, options)
     parts = _sums(table, options, dense_share)
     if options.present:
-        parts["newer"] = _newer(table, parts["text"] + parts["dense"], options.weights)
+        parts["newer"] = _newer(table, parts["text"] + parts["dense"], options)
     scores = sum(parts.values(), np.zeros(len(by_row)))
     factors = _factors(table, options)
     for factor in factors.values():
@@ -273,10 +273,14 @@ def _leads_to_another(table: Candidates) -> NDArray[np.bool_]:
     return found
 
 
-def _newer(table: Candidates, own: Floats, weights: Weights) -> Floats:
-    """What lifts the later of the closing answers that say something of the same, each in its time."""
-    lift = np.zeros(len(own))
-    same = (table.exchange > 0) & (table.times > 0) & (table.alike >= weights.alike)
+def _newer(table: Candidates, own: Floats, options: Options) -> Floats:
+    """What lifts the later of the closing answers that say something of the same, each in its time.
+
+    What says that it is of a day to come says nothing of the present.
+    """
+    lift, weights = np.zeros(len(own)), options.weights
+    told = (table.times > 0) & (table.times <= options.now_ms + DAY_MS)
+    same = (table.exchange > 0) & told & (table.alike >= weights.alike)
     same &= own >= weights.as_good * own[same].max(initial=0.0)
     days, place = np.unique(table.times[same] // DAY_MS, return_inverse=True)
     lift[same] = weights.newer * place / max(len(days) - 1, 1)

@@ -194,8 +194,10 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = (
 )
 
 
-_PRESENT = _rule(
-    r"(now|currently|current|latest|newest|most recent|nowadays|these days|at the moment|at present)"
+_PRESENT = re.compile(
+    r"(?<![\w./:-])(?:now|currently|latest|newest|most\s+recent|nowadays|these\s+days|at\s+the\s+moment|at\s+present"
+    r"|(?:^|(?<=the\s)|(?<=our\s)|(?<=its\s)|(?<=my\s))current(?=\s\w))(?![\w/-]|[.:]\w)",
+    re.IGNORECASE,
 )
 
 

@@ -169,11 +169,16 @@ def _arguments(text: str) -> str:
 
 
 def _once(values: Iterable[str]) -> Iterator[str]:
-    """The lines of some values, those that several have only once: an edit has the text around it twice."""
+    """The lines of some values; what a value shares with those before it only next to what is new in it.
+
+    An edit has the text around a change twice. The lines beside a new one stay, so that a phrase goes on.
+    """
     known: set[str] = set()
     for value in values:
         lines = value.split("\n")
-        yield from (line for line in lines if line not in known)
+        fresh = [line not in known for line in lines]
+        beside = zip([False, *fresh], fresh, [*fresh[1:], False], strict=False)
+        yield from (line for line, near in zip(lines, beside, strict=True) if any(near))
         known.update(lines)
 
 
