@@ -96,7 +96,7 @@ def test_where_own_logs_tell_it_an_imported_one_is_not_the_latest(monkeypatch: p
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "own"))
         for when, (prompt, answer) in enumerate(said):
             talk(folder, when, 40 * when, prompt, answer, "own")
-        talk(folder, 9, 200, said[-1][0], "The dev server uses port 6666, 9090 is Jenkins' again.", "strange")
+        talk(folder, 9, 200, said[0][0], "The dev server uses port 6666, which was free.", "strange")
         with memory_at(folder) as memory:
             memory.ingest([folder / "own", folder / "strange"])
             hits = memory.search(question, plain=True, limit=5, collapse=False).hits
