@@ -138,13 +138,19 @@ class Gathering:
             self._exchanged(found.rows),
         )
 
-    def alike(self, candidates: fuse.Candidates) -> Array:
-        """How near in meaning each candidate is to the one that closes the best exchange."""
-        if self._meaning is None or not candidates.exchange.any():
+    def alike(self, candidates: fuse.Candidates, own: Array) -> Array:
+        """How near in meaning each candidate is to the one that closes the best exchange.
+
+        Where an `own` log has one, imported ones are not compared: they could claim to be the latest.
+        """
+        counts = own & (candidates.exchange > 0)
+        counts = counts if counts.any() else candidates.exchange > 0
+        if self._meaning is None or not counts.any():
             return np.zeros(len(candidates.rows))
-        best = int(candidates.rows[np.argmax(candidates.exchange)])
+        best = int(candidates.rows[np.argmax(np.where(counts, candidates.exchange, 0.0))])
         vectors = self._meaning.vectors
-        return np.nan_to_num(vectors.scores(vectors.vector(best), candidates.rows))
+        near = np.nan_to_num(vectors.scores(vectors.vector(best), candidates.rows))
+        return np.where(counts, near, 0.0)
 
     def rest(self, count: int, known: Array) -> Found:
         """What comes behind the candidates, by one side alone: no page of an answer may change another."""

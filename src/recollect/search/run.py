@@ -201,7 +201,8 @@ class Search:
         options = self._options(node, words, request, now)
         found, candidates = gathering.found(), gathering.candidates()
         if options.present:
-            candidates = replace(candidates, alike=self._alike(gathering, candidates))
+            own = ~np.isin(found.sessions, self._sessions.imported())
+            candidates = replace(candidates, alike=gathering.alike(candidates, own))
         ranking = fuse.rank(candidates, options)
         pointed = np.array([stored.row for stored, _ in (*near, *not_near)], np.int64)
         # What only stands beside hits lifts them, and is none itself.
@@ -219,12 +220,6 @@ class Search:
         scores = np.append(ranking.scores[order], nothing)
         groups = groups if not len(rest) else []
         return _Listed(Found.joined([best, rest]), scores, total, notes, explain, parts, groups=groups)
-
-    def _alike(self, gathering: Gathering, candidates: fuse.Candidates) -> Array:
-        """How near each is to the best; where own logs have an answer, imported ones cannot be the latest."""
-        alike = gathering.alike(candidates)
-        own = ~np.isin(candidates.sessions, self._sessions.imported())
-        return np.where(own, alike, 0.0) if (own & (candidates.exchange > 0)).any() else alike
 
     def _options(self, node: Node, words: str, request: Request, now: datetime.datetime) -> fuse.Options:
         boosted = self._sessions.where("project", request.project_boost) if request.project_boost else []
