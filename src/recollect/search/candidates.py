@@ -20,7 +20,7 @@ from recollect.search import rank as fuse
 from recollect.search.query import AllOf, Node, Word
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, Query
-from recollect.search.weights import CANDIDATES
+from recollect.search.weights import CANDIDATES, PROMPTS_OF
 from recollect.store.contract import Array
 
 if TYPE_CHECKING:
@@ -183,7 +183,8 @@ class Gathering:
             self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
 
     def _add_exchanges(self) -> None:
-        """The closing answers of the exchanges found, and of those that candidates are part of."""
+        """The closing answers of the exchanges found and of those that candidates are part of, with the
+        prompts of the best."""
         if self._asked is None or not self._by_words:
             return
         known = Found.joined(self._exchanges).turns
@@ -192,13 +193,16 @@ class Gathering:
             query = self._asked.matcher.scored_turns(self._node, turns)
             self._exchanges.append(self._asked.index.search(query, len(turns)))
         exchanges = Found.joined(self._exchanges)
+        best = np.lexsort((-exchanges.rows, -exchanges.scores))[:PROMPTS_OF]
+        prompts = exchanges.turns[best] - 1
         if self._matcher.filters(self._node) is not None:  # an exchange may pass by what its prompt says
-            self._add(exchanges.rows)
+            self._add(np.append(exchanges.rows, prompts))
             return
         found = np.concatenate([each.rows for each in self._found])
         closing = exchanges.taken(np.flatnonzero(~np.isin(exchanges.rows, found)))
         # What their own words score is not asked: those of their exchange count, which hold them.
         self._found.append(replace(closing, scores=np.zeros(len(closing), np.float32)))
+        self._add(prompts)
 
     def _exchanged(self, rows: Array) -> Array:
         """How well the exchange fits that an entry closes, 0 for one that closes none."""
