@@ -64,9 +64,7 @@ TIES = 10  # hits by words that are compared to see whether words tell them apar
 # How far an entry looks for what lifts it.
 SESSION_BEST = 3
 NEIGHBOURS_OF = 8  # of the best of each side: 4 and 16 rank alike
-PROMPTS_OF = (
-    32  # of the best exchanges: with none a question fewer has its answer in three hits, 64 are no better
-)
+PROMPTS_OF = 32  # of the best exchanges: without, a right session first is lost; 64 are no better
 REACH = 2  # rows: between two entries of a conversation there may be one that is not searched
 CANDIDATES = 64  # of each side; 60 rank as well as 300
 
