@@ -106,9 +106,10 @@ class CopyView:
         return first is not None
 
     def _origin(self, session: Session) -> Session | None:
-        """The session it came from, or the first of that chain. An own one is not hidden for an imported one.
+        """The session it came from, or the first of that chain; an imported one too.
 
-        One of which no time is known has nothing but a file beside its log.
+        What strangers wrote would otherwise count as own once it was resumed. A session of which no time is
+        known has nothing but a file beside its log.
         """
         for id_ in (session.facts.parent, session.facts.root):
             if not id_ or id_ == session.facts.id:
@@ -117,8 +118,7 @@ class CopyView:
                 found = self._view.find_session(id_)
             except NotFound:
                 continue
-            is_there = found.facts.id == id_ and bool(found.facts.ended_ms or found.copied)
-            if is_there and (session.imported or not found.imported):
+            if found.facts.id == id_ and (found.facts.ended_ms or found.copied):
                 return found
         return None
 

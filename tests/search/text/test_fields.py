@@ -130,6 +130,7 @@ class TestBody:
             "meta",
             "boundary",
             "spilled",
+            "exported",
         ]
         assert flags_of(Entry(Kind.RESULT)) == []
 

@@ -80,7 +80,7 @@ def gist_of(body: str) -> int:
 
 
 def flags_of(entry: Entry) -> list[str]:
-    """The names a filter calls an entry's flags by."""
+    """The names by which an entry's flags are asked for."""
     return [name for bit, name in _FLAGS.items() if entry.flags & bit] if entry.flags else []
 
 
