@@ -285,6 +285,7 @@ class AgentContract:
         assert told
         assert all(entry.flags & Flag.EXPORTED for entry in told)
         assert outcome[-1][1].is_timeless_fork
+        assert outcome[-1][1].parent == "5e55", "nobody can tell what it is a copy of"
 
     # -- tools and retention ---------------------------------------------------------------
 
