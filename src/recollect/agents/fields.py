@@ -28,6 +28,7 @@ COPY: Final = int(Flag.COPY)
 INJECTED: Final = int(Flag.INJECTED)
 BOUNDARY: Final = int(Flag.BOUNDARY)
 SPILLED: Final = int(Flag.SPILLED)
+EXPORTED: Final = int(Flag.EXPORTED)
 
 _EMPTY: Final[dict[str, Any]] = {}
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -86,14 +87,15 @@ def lines_of(values: Any, key: str = "text") -> str:
 def has_said(entries: Iterable[Entry]) -> bool:
     """Whether somebody speaks here who has not spoken elsewhere: a copy that has this is gone on in."""
     return any(
-        entry.kind in (Kind.PROMPT, Kind.ANSWER) and not entry.flags & (META | HIDDEN) for entry in entries
+        entry.kind in (Kind.PROMPT, Kind.ANSWER) and not entry.flags & (META | HIDDEN | EXPORTED)
+        for entry in entries
     )
 
 
 def note_answers(facts: SessionFacts, entries: Iterable[Entry]) -> None:
     """Let what was answered be the title while no prompt says what it is about."""
     for entry in entries:
-        if entry.kind is Kind.ANSWER and not entry.flags & (ERROR | COPY):
+        if entry.kind is Kind.ANSWER and not entry.flags & (ERROR | COPY | EXPORTED):
             facts.title_from(first_sentence(entry.text), TITLE_STRANGER)
 
 

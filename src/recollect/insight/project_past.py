@@ -78,7 +78,7 @@ def project_past(view: View, project: str, *, imported: bool = False) -> Project
     talks = [each for each in view.sessions() if is_conversation(each.facts.agent)]
     talks = [each for each in talks if imported or not each.imported]
     own = [each for each in talks if project and each.facts.project == project]
-    own = [each for each in own if not each.facts.is_untouched_copy]
+    own = [each for each in own if not each.copied]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
     found = [t for t in threads(talks, project) if any(s.facts.project == project for s in t.sessions)]
     return ProjectPast(

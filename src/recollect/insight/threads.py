@@ -29,7 +29,7 @@ def threads(sessions: Iterable[Session], project: str = "", label: str = "") -> 
     everything = dict(enumerate(sessions))
     groups: dict[int, list[Session]] = {}
     for number, first in thread_numbers(everything).items():
-        if is_conversation(everything[number].facts.agent) and not everything[number].facts.is_untouched_copy:
+        if is_conversation(everything[number].facts.agent) and not everything[number].copied:
             groups.setdefault(first, []).append(everything[number])
     found = [_thread(group) for group in groups.values() if _fits(group, project, label)]
     return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))

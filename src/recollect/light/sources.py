@@ -12,6 +12,7 @@ WRITTEN_BY = "recollect"  # what sessions say of themselves that an export of ou
 WRITTEN_KEY = (
     "writtenBy"  # where each record says it: a fork by the client keeps it, under another session's id
 )
+WRITTEN_FROM_KEY = "writtenFrom"  # and from which session: a resume under a new id names no other
 
 NOTES = "recollect"  # the agent of sources in which Recollect itself notes what a person saved or decided
 

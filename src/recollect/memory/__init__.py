@@ -261,12 +261,15 @@ class Memory:
         return sum(1 for _ in self._store.pending(patient=False))
 
     def sessions(self) -> list[Session]:
-        """Every session, the most recently active last; a copy of ours only once somebody went on in it."""
+        """Every session, the most recently active last.
+
+        A copy of ours counts once somebody went on in it, or where what it was copied from is not there.
+        """
         from recollect.light.sources import is_conversation
 
         with self.view() as view:
             found = [each for each in view.sessions() if is_conversation(each.facts.agent)]
-        found = [each for each in found if not each.facts.is_untouched_copy]
+        found = [each for each in found if not each.copied]
         return sorted(found, key=lambda s: (s.facts.ended_ms, s.facts.id))
 
     def session(self, prefix: str) -> Session:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
+from recollect.search.copies import knowing_copies
 from recollect.search.projects import NamedView
 from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
@@ -213,23 +214,32 @@ class _ThreadIndexes:
                 before = text.rows
                 if not text.is_current(view):
                     until = min(deadline, time.monotonic() + ROUND_SECONDS)
-                    text.catch_up(view, deadline=until, progress=_named(progress, "text"))
+                    text.catch_up(knowing_copies(view), deadline=until, progress=_named(progress, "text"))
             if text.rows >= info.rows_end or text.rows == before or time.monotonic() >= deadline:
                 break
         if exchanges:
             with self._store.view() as view:
                 asked = self._exchange_index(view.info())
                 if not asked.is_current(view):
-                    asked.catch_up(view, deadline=_deadline(seconds), progress=_named(progress, "exchanges"))
+                    asked.catch_up(
+                        knowing_copies(view),
+                        deadline=_deadline(seconds),
+                        progress=_named(progress, "exchanges"),
+                    )
         if vectors:
             index = self._vector_index(info)
             if index.rows < info.rows_end:
                 index.catch_up(
-                    self._store.view,
+                    self._knowing_copies,
                     self._store.writer,
                     deadline=_deadline(seconds),
                     progress=_named(progress, "vectors"),
                 )
+
+    @contextlib.contextmanager
+    def _knowing_copies(self) -> Iterator[View]:
+        with self._store.view() as view:
+            yield knowing_copies(view)
 
     def fresh(self, waiting: int = 0) -> Fresh:
         """How far the indexes reach, without changing them."""

@@ -8,7 +8,7 @@ beside the indexes for as long as the store stays as it is; without that it is w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from recollect.light.sources import is_conversation
 from recollect.search.cache_folder import read_stamp, write_stamp
+from recollect.search.copies import ChangedRows, knowing_copies
 from recollect.values.ids import name_key
 from recollect.values.lazy import lazy
 from recollect.values.stored import Called, Clue
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from recollect.values.projects import Decision, Project
     from recollect.values.stored import Session
 
-FORMAT = 1  # of what is kept, and of the rules by which projects are told apart
+FORMAT = 2  # of what is kept, and of the rules by which projects are told apart
 
 
 class NamedView:
@@ -36,7 +37,7 @@ class NamedView:
 
     def __init__(self, view: View, cache: Path | None = None) -> None:
         """`cache`: where the indexes of stores are, for a view that is as its store's generation is."""
-        self._view, self._cache = view, cache
+        self._view, self._cache = knowing_copies(view), cache
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
@@ -60,11 +61,11 @@ class NamedView:
         return self._named(self._view.find_session(prefix))
 
     def session_rows(self) -> SessionRows:
-        return _NamedRows(self._view.session_rows(), self._named)
+        return ChangedRows(self._view.session_rows(), self._named)
 
     def usage(self) -> UsageColumns:
         columns = self._view.usage()
-        return replace(columns, sessions=_NamedRows(columns.sessions, self._named))
+        return replace(columns, sessions=ChangedRows(columns.sessions, self._named))
 
     def rows_called(self, is_wanted: Callable[[Called], bool]) -> list[int]:
         """The rows of the sessions whose project is called so, in order, from columns alone."""
@@ -108,22 +109,6 @@ class NamedView:
         if self._cache is not None and not kept.read():
             kept.write({clue: self.names.called(clue) for clue in self._clues.clues})
         return kept
-
-
-class _NamedRows:
-    """Sessions by row, each named when it is asked for."""
-
-    def __init__(self, rows: SessionRows, name: Callable[[Session], Session]) -> None:
-        self._rows, self._name = rows, name
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, row: int, /) -> Session:
-        return self._name(self._rows[row])
-
-    def items(self) -> Iterator[tuple[int, Session]]:
-        return ((row, self._name(session)) for row, session in self._rows.items())
 
 
 def named(view: View, cache: Path | None = None) -> View:

@@ -7,10 +7,11 @@ decided here, for the filter and for whoever lists threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from recollect.search.projects import NamedView
 from recollect.values.lazy import lazy
+from recollect.values.records import Flag
 from recollect.values.stored import Called, Session
 
 SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thread")
@@ -45,6 +46,11 @@ class Sessions:
     def imported(self) -> list[int]:
         """The rows of the sessions that only imported logs know, in order."""
         return [row for row, session in self._all.items() if session.imported]
+
+    def copies_among(self, rows: Sequence[int]) -> list[int]:
+        """Those of some entries that are copies by now."""
+        copied = self._view.columns_at(rows, "flags")["flags"] & Flag.COPY != 0
+        return [row for row, is_copy in zip(rows, copied.tolist(), strict=True) if is_copy]
 
     def _thread(self, value: str) -> list[int]:
         """Every session that goes on from, or led to, one whose id or slug fits: the whole thread."""

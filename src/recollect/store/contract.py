@@ -96,7 +96,7 @@ class View(Protocol):
     def info(self) -> StoreInfo: ...
 
     def sessions(self) -> list[Session]:
-        """All sessions, in the order they were first seen."""
+        """All sessions, in the order they were first seen; `copied` says of which ones `is_timeless_fork`."""
         ...
 
     def find_session(self, prefix: str) -> Session:

@@ -283,8 +283,9 @@ class AgentContract:
         outcome = in_pieces(self.agent, source, lines, list(range(len(lines))))
         told = [entry for parsed, _ in outcome for entry in parsed.entries if entry.text]
         assert told
-        assert all(entry.flags & Flag.COPY for entry in told)
-        assert outcome[-1][1].is_untouched_copy
+        assert all(entry.flags & Flag.EXPORTED for entry in told)
+        assert outcome[-1][1].is_timeless_fork
+        assert outcome[-1][1].parent == "5e55", "nobody can tell what it is a copy of"
 
     # -- tools and retention ---------------------------------------------------------------
 

@@ -275,7 +275,12 @@ class ReferenceView:
         any_imported, own = any(map(_imported, sources)), state.own_sessions()
         return {
             row: _NumberedSession(
-                replace(held.facts), held.host, len(held.shows), any_imported and row not in own, number=row
+                replace(held.facts),
+                held.host,
+                len(held.shows),
+                any_imported and row not in own,
+                copied=held.facts.is_timeless_fork,
+                number=row,
             )
             for row, held in state.sessions.items()
         }

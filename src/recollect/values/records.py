@@ -44,6 +44,7 @@ class Flag(enum.IntEnum):
     BOUNDARY = 32  # the model's context restarts here (compaction)
     SPILLED = 64  # only a preview; the whole is in a file of its own (role SPILL)
     REPLACED = 128  # a later record took its place, or took it back: kept, neither shown nor found
+    EXPORTED = 256  # an export of ours wrote it: read as COPY while what it was copied from is there
 
 
 HIDDEN = int(Flag.COPY | Flag.INJECTED | Flag.REPLACED)  # what a reader has no use for, or has already
@@ -218,11 +219,8 @@ class SessionFacts:
             self.title, self.title_rank = title, rank
 
     @property
-    def is_untouched_copy(self) -> bool:
-        """Whether it is a copy that an export of ours made, in which nobody has said anything yet.
-
-        Only what is said in such a copy has a time of its own; an agent's own forks have one from the start.
-        """
+    def is_timeless_fork(self) -> bool:
+        """Whether it branched off without any time of its own: as an export of ours, and few others."""
         return self.relation is Relation.FORK and not self.ended_ms
 
     @property

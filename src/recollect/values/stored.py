@@ -10,7 +10,7 @@ from recollect.values.records import Cursor, Entry, Framing, LineFlag, Provenanc
 
 
 class Clue(NamedTuple):
-    """What a session says of its project. `copied`: by a copy that we wrote and nobody went on in."""
+    """What a session says of its project; `copied` as in `Session`."""
 
     agent: str
     host: str
@@ -44,6 +44,8 @@ class Session:
     """A stored session: what is known of it, where it is from, how much it shows.
 
     `imported`: no log of this person's own agents has it, and what is known of it anyone may have made up.
+    `copied`: an export of ours wrote it, nobody went on in it, and what it is a copy of is there. A store
+    says it of every fork without a time; which of them it is true of, `recollect.search.copies` finds out.
     `aliases` are the other names of its project, `labels` what a person said of that, as `key=value`:
     whoever names projects adds both (`recollect.search.projects`).
     """
@@ -52,6 +54,7 @@ class Session:
     host: str
     entries: int
     imported: bool = False
+    copied: bool = field(default=False, kw_only=True)
     aliases: tuple[str, ...] = field(default=(), kw_only=True)
     labels: tuple[str, ...] = field(default=(), kw_only=True)
 
@@ -68,13 +71,7 @@ class Session:
         """What it says of its project itself."""
         facts = self.facts
         return Clue(
-            facts.agent,
-            self.host,
-            facts.project,
-            facts.cwd,
-            bool(facts.branch),
-            self.imported,
-            facts.is_untouched_copy,
+            facts.agent, self.host, facts.project, facts.cwd, bool(facts.branch), self.imported, self.copied
         )
 
 

@@ -131,6 +131,7 @@ class TestBody:
             "meta",
             "boundary",
             "spilled",
+            "exported",
         ]
         assert flags_of(Entry(Kind.RESULT)) == []
 

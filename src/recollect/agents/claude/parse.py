@@ -16,6 +16,7 @@ from recollect.agents.claude.parse_session import Session, is_copied
 from recollect.agents.fields import (
     COPY,
     ERROR,
+    EXPORTED,
     INJECTED,
     META,
     NAME_CHARS_MAX,
@@ -202,7 +203,9 @@ class ClaudeParser:
         key, rank = _TITLES[name]
         text = text_of(record.get(key))
         flags = self._session.take_title(text, rank)
-        return self._event(record, text, COPY if name == "last-prompt" or is_copied(record) else flags)
+        if is_copied(record):
+            return self._event(record, text, EXPORTED)
+        return self._event(record, text, COPY if name == "last-prompt" else flags)
 
     def _summary(self, record: dict[str, Any]) -> Parsed:
         text = text_of(record.get("summary"))
@@ -265,7 +268,7 @@ def _version(text: str) -> tuple[int, ...]:
 def _side(record: dict[str, Any]) -> int:
     """What a record says of all that is in it: of a subagent, or written by an export of ours."""
     side = SIDECHAIN if record.get("isSidechain") is True else 0
-    return side | COPY if is_copied(record) else side
+    return side | EXPORTED if is_copied(record) else side
 
 
 def _chain(

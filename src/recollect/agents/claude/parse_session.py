@@ -21,7 +21,7 @@ from recollect.agents.fields import (
     time_of,
 )
 from recollect.light.project import remote_name
-from recollect.light.sources import WRITTEN_BY, WRITTEN_KEY
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
 from recollect.values.records import Entry, Relation, Role, SessionFacts, SourceFile
 from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, TITLE_STRANGER, TITLE_SUMMARY, title_line
 
@@ -74,8 +74,10 @@ class Session:
         slug = record.get("slug")
         if slug and type(slug) is str:
             facts.slug = slug
-        if "forkedFrom" in record and not (facts.parent and facts.relation is Relation.FORK):
-            self._note_fork(text_of(dict_of(record["forkedFrom"]).get("sessionId")))
+        forked = "forkedFrom" in record or WRITTEN_FROM_KEY in record
+        if forked and not (facts.parent and facts.relation is Relation.FORK):
+            written_from = text_of(record.get(WRITTEN_FROM_KEY))
+            self._note_fork(text_of(dict_of(record.get("forkedFrom")).get("sessionId")), written_from)
         return time_ms
 
     def go_on(self, entries: Iterable[Entry]) -> None:
@@ -133,9 +135,10 @@ class Session:
                 facts.root = session
             facts.parent, facts.relation = session, Relation.CONTINUATION
 
-    def _note_fork(self, parent: str) -> None:
+    def _note_fork(self, parent: str, root: str) -> None:
+        parent, root = parent or root, root or parent
         if parent and parent != self.facts.id and self._role is Role.MAIN:
-            self.facts.parent = self.facts.root = parent
+            self.facts.parent, self.facts.root = parent, root
             self.facts.relation = Relation.FORK
 
 

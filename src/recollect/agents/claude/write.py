@@ -25,7 +25,7 @@ from recollect.agents.claude import paths
 from recollect.agents.claude.check import validate
 from recollect.agents.session_lines import line_of
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, WRITTEN_KEY, is_uuid
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
@@ -84,6 +84,8 @@ def render(
         "gitBranch": branch,
         WRITTEN_KEY: WRITTEN_BY,
     }
+    if first := next(iter(conversation.sessions), ""):
+        envelope[WRITTEN_FROM_KEY] = first
     records = list(_records(messages, envelope, session_id))
     newest = max(now_ms, *(time_ms for time_ms, _ in records))
     for time_ms, record in records:

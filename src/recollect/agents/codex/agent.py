@@ -29,7 +29,7 @@ class Codex(Agent):
 
     name = "codex"
     title = "Codex"
-    version = 5
+    version = 6
     home = "~/.codex"
     moved_by = (paths.MOVED_BY,)
     tags = (

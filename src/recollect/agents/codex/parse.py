@@ -16,8 +16,8 @@ from recollect.agents.codex.parse_items import EVENT, Reader, Twins
 from recollect.agents.codex.parse_usage import Meter
 from recollect.agents.fields import (
     BOUNDARY,
-    COPY,
     ERROR,
+    EXPORTED,
     META,
     SIDECHAIN,
     OpenCalls,
@@ -34,7 +34,7 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.light.project import remote_name
-from recollect.light.sources import WRITTEN_BY
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
 from recollect.values.titles import TITLE_CUSTOM, TITLE_PROMPT, title_line
 
@@ -344,7 +344,7 @@ def _opens_turn(record: dict[str, Any]) -> bool:
 def _copied(parsed: Parsed) -> Parsed:
     """The same, as an export of ours repeats it out of another session."""
     return replace(
-        parsed, entries=tuple(replace(entry, flags=entry.flags | COPY) for entry in parsed.entries)
+        parsed, entries=tuple(replace(entry, flags=entry.flags | EXPORTED) for entry in parsed.entries)
     )
 
 
@@ -360,7 +360,8 @@ def _inside(parsed: Parsed) -> Parsed:
 
 def _forked_from(payload: dict[str, Any]) -> str:
     base = dict_of(payload.get("history_base"))
-    return text_of(payload.get("forked_from_id")) or text_of(base.get("thread_id"))
+    named = (payload.get("forked_from_id"), base.get("thread_id"), payload.get(WRITTEN_FROM_KEY))
+    return next(filter(None, map(text_of, named)), "")
 
 
 def _spawned_by(payload: dict[str, Any]) -> str:

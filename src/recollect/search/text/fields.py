@@ -32,6 +32,7 @@ from recollect.values.records import HIDDEN, Entry, Flag, Kind
 BODY_CHARS_MAX = 2_000_000  # of one entry; what lies behind is found by /regex/ only
 PATHS_MAX = 200  # of one tool call
 TERM_CHARS_MAX = 100
+EXPORTED_TERM = "exported"  # among the flags of a document; nobody asks for it by name
 _GIST_CHARS = 1000
 _NO_LETTERS = b"0123456789 \t\r\n"
 
@@ -79,7 +80,7 @@ def gist_of(body: str) -> int:
 
 
 def flags_of(entry: Entry) -> list[str]:
-    """The names a filter calls an entry's flags by."""
+    """The names by which an entry's flags are asked for."""
     return [name for bit, name in _FLAGS.items() if entry.flags & bit] if entry.flags else []
 
 
@@ -221,6 +222,7 @@ _FLAGS = {
     Flag.META: "meta",
     Flag.BOUNDARY: "boundary",
     Flag.SPILLED: "spilled",
+    Flag.EXPORTED: EXPORTED_TERM,
 }
 _CJK = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"

@@ -18,7 +18,7 @@ import tantivy
 
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
-from recollect.search.text.fields import encodable, is_grammar, path_term, split_humps
+from recollect.search.text.fields import EXPORTED_TERM, encodable, is_grammar, path_term, split_humps
 from recollect.search.text.index import TextIndex
 from recollect.search.weights import (
     ABOUT_FILE,
@@ -64,14 +64,28 @@ class Matcher:
     def ranked(self, node: Node) -> Query:
         """What satisfies the filters and holds at least one of the words."""
         if node not in self._ranked:
-            self._ranked[node] = self._build(node, self.words) or Query.all_query()
+            self._ranked[node] = self._without_copies(self._build(node, self.words) or Query.all_query())
         return self._ranked[node]
 
     def filters(self, node: Node) -> Query | None:
         """What satisfies the filters; None when there are none."""
         if node not in self._filters:
-            self._filters[node] = self._build(node, lambda words: None)
+            found = self._build(node, lambda words: None)
+            if found is None and self._late_copies is not None:
+                found = _unscored(Query.all_query())
+            self._filters[node] = found if found is None else self._without_copies(found)
         return self._filters[node]
+
+    def _without_copies(self, query: Query) -> Query:
+        late = self._late_copies
+        return query if late is None else Query.boolean_query([(_MUST, query), (_MUST_NOT, late)])
+
+    @lazy
+    def _late_copies(self) -> Query | None:
+        """What is in the index because it was no copy yet when it came; None for nothing."""
+        exported = self._index.newest(self._term("flag", EXPORTED_TERM), self._index.rows).rows.tolist()
+        copies = self._sessions.copies_among(exported) if exported else []
+        return self._numbered("row", copies) if copies else None
 
     def words(self, words: Sequence[Word]) -> Query:
         """What holds at least one of these words, scored by all of them."""

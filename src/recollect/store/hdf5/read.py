@@ -494,7 +494,14 @@ class Hdf5View:
                 root=self.name(cell["root"]),
             )
             imported = self.imported.session(start + n)
-            yield RowSession(facts, self.name(cell["host"]), cell["entries"], imported, row=start + n)
+            yield RowSession(
+                facts,
+                self.name(cell["host"]),
+                cell["entries"],
+                imported,
+                copied=facts.is_timeless_fork,
+                row=start + n,
+            )
 
     def _sources(self, start: int, stop: int) -> Iterator[RowSource]:
         columns = self._columns("sources", start, stop)
