@@ -390,7 +390,7 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, RuntimeError, OverflowError) as error:
-        if str(error).startswith(_WRONG_QUERY):
+        if str(error).startswith(_WRONG_QUERY) and _DAMAGED_SCHEMA not in str(error):
             raise
         raise _Failed from error
     except BaseException as error:
@@ -441,6 +441,7 @@ def _words() -> tantivy.TextAnalyzer:
 
 _WORDS = _words()
 _BLANKS = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+_DAMAGED_SCHEMA = "is not a fast field"  # all are that we ask for
 _WRONG_QUERY = ("Schema error", "The field does not exist", "An invalid argument")  # the caller's fault
 _META = "meta.json"  # tantivy's own
 _REACH = "rows.stamp"
