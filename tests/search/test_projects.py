@@ -79,6 +79,13 @@ class TestWhatSessionsTell:
         below = session("harbor", f"{home}/harbor", branch="main")
         assert called(below, session("ada", home, branch="main"))[0] == "harbor"
 
+    @pytest.mark.parametrize("home", ["/home/ada", "/Users/ada", "/root", "C:\\Users\\ada"])
+    def test_the_remote_of_a_home_holds_for_that_folder_alone(self, home: str) -> None:
+        dotfiles = session("github.com/ada/dotfiles", home)
+        below = session("notes", f"{home}/notes"), session("taxes", f"{home}/taxes", branch="main")
+        assert called(*below, dotfiles)[:2] == ["notes", "taxes"]
+        assert called(session("ada", home), dotfiles) == ["github.com/ada/dotfiles"] * 2
+
     def test_the_nearest_folder_counts(self) -> None:
         inner = session("github.com/ada/crane", "/srv/harbor/crane")
         below = session("src", "/srv/harbor/crane/src")
@@ -199,6 +206,49 @@ class TestWhatAPersonDecides:
         assert parted.called(self.old.clue).labels == ("domain=past", "team=core")
         back = names_of([self.new], [*said[:1], Decision(LABEL, REMOTE, "", "domain")])
         assert back.called(self.new.clue).labels == ()
+
+
+class TestWhatWasDecidedBeforeARemoteWasKnown:
+    """A decision names a project as it was called that day; another session then knows its remote."""
+
+    before, known = session("harbor", "/srv/harbor", branch="main"), session(REMOTE, "/srv/harbor")
+    other = session("old", "/srv/old", branch="main")
+
+    @pytest.mark.parametrize(
+        "known", [known, session(REMOTE, "/moved/harbor"), session("x.io/o/quay", "/srv/harbor")]
+    )
+    def test_its_name_and_labels_stay(self, known: Session) -> None:
+        decided = Decision(RENAME, "harbor", "Port"), Decision(LABEL, "harbor", "payments", "domain")
+        names = names_of([self.before, known], decided)
+        for each in (self.before, known):
+            assert names.called(each.clue)[::2] == ("Port", ("domain=payments",))
+        later = names.rename("port", "Pier"), names.label("port", "domain=")
+        names = names_of([self.before, known], (*decided, *later))
+        assert names.called(known.clue)[::2] == ("Pier", ())
+
+    @pytest.mark.parametrize("known", [known, session("github.com/ada/old", "/srv/old")])
+    def test_what_was_joined_stays_so_until_it_is_split(self, known: Session) -> None:
+        sessions = [self.before, self.other, known]
+        joined = names_of(sessions[:2]).join("harbor", "old")
+        names = names_of(sessions, [joined])
+        assert len(names.projects(sessions)) == 1
+        split = names.split("old")
+        parted = names_of(sessions, [joined, split])
+        assert len(parted.projects(sessions)) == 2
+        assert parted.name_decided(split) == parted.called(self.other.clue).name
+
+    def test_what_was_parted_stays_so(self) -> None:
+        sessions = [self.before, self.known]
+        joined, split = Decision(JOIN, REMOTE, "harbor"), Decision(SPLIT, "harbor")
+        assert called(*sessions, decided=(joined, split)) == ["harbor", REMOTE]
+        renamed = Decision(RENAME, "harbor", "Port")
+        assert called(*sessions, decided=(split, renamed)) == ["Port", REMOTE]
+
+    def test_what_was_said_of_a_part_is_not_said_of_the_whole(self) -> None:
+        part = session("docs", "/srv/harbor/docs", branch="main")
+        decided = Decision(RENAME, "docs", "Manual"), Decision(LABEL, "docs", "docs", "kind")
+        names = names_of([part, self.known], decided)
+        assert names.called(part.clue) == (REMOTE, ("Manual", "docs"), ())
 
 
 # -- whatever is said and decided ---------------------------------------------------------------

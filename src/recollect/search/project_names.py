@@ -47,9 +47,9 @@ class ProjectNames:
             zip(told.ended_ms, told.clues, strict=True), key=lambda each: (not each[1].imported, each[0])
         )
         self._clues = [clue for _, clue in by_end if _counts(clue)]
-        self._own = _Learnt(clue for clue in self._clues if not clue.imported)
+        self._own = _Learnt([clue for clue in self._clues if not clue.imported])
         self._all = _Learnt(self._clues)
-        self._decided = Decided(decisions)
+        self._decided = Decided(decisions, self._own.became)
         self._known: dict[Clue, str] = {}
         # The newest last: it says how a name is spelt.
         self._spelt = {_own_name(clue).casefold(): _own_name(clue) for clue in self._clues}
@@ -99,7 +99,8 @@ class ProjectNames:
 
     def name_decided(self, decision: Decision) -> str:
         """The name of the project that a decision was about, as it is now."""
-        return self._name(self._decided.joined(decision.project.casefold()))
+        key = self._decided.keys_now(decision.project.casefold())[0]
+        return self._name(self._decided.joined(key))
 
     def _find(self, part: str) -> str:
         shown = {key: {self._name(key)} for key in self._aliases}
@@ -207,7 +208,8 @@ class ProjectNames:
 class _Learnt:
     """Which remotes folders and names have, as far as these clues tell."""
 
-    def __init__(self, clues: Iterable[Clue]) -> None:
+    def __init__(self, clues: Sequence[Clue]) -> None:
+        self._clues = clues
         self._of_folder: dict[tuple[str, str], set[str]] = {}
         self._of_name: dict[str, set[str]] = {}
         self._in_git: dict[tuple[str, str], set[str]] = {}
@@ -224,14 +226,34 @@ class _Learnt:
         """What a clue comes to, whose name is `own` as long as nothing else is known."""
         if "/" in own:
             return own
-        topmost = own
-        for folder in _folders(_folder(clue.folder)):
-            if remotes := self._of_folder.get((clue.host, folder)):
+        topmost, here = own, _folder(clue.folder)
+        for folder in _folders(here):
+            remotes = self._of_folder.get((clue.host, folder))
+            if remotes and (folder == here or not is_home(folder)):
                 # Of several nobody knows which was there then: a folder that many repositories were put into.
                 return _only(remotes) or own
             if clue.in_git:
                 topmost = _only(self._in_git.get((clue.host, folder), ())) or topmost
         return (_only(self._of_name.get(topmost, ())) if clue.in_git else "") or topmost
+
+    @lazy
+    def became(self) -> dict[str, set[str]]:
+        """For names that sessions have on their own what the projects so called are called by now."""
+        found: dict[str, set[str]] = {}
+        for clue in self._clues:
+            own = _own_name(clue).casefold()
+            if key := self.whole_of(own, clue):
+                found.setdefault(own, set()).add(key)
+        return found
+
+    def whole_of(self, own: str, clue: Clue) -> str:
+        """What a clue comes to, "" where its folder is no more than a part of that."""
+        found = self.name_of(own, clue)
+        is_whole = (
+            own in (found, found.rpartition("/")[2])
+            or found in self._of_folder.get((clue.host, _folder(clue.folder)), ())
+        )  # fmt: skip
+        return found if is_whole else ""
 
 
 def _is_end(name: str, part: str) -> bool:

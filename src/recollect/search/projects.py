@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from recollect.values.projects import Decision, Project
     from recollect.values.stored import Session
 
-FORMAT = 1  # of what is kept, and of the rules by which projects are told apart
+FORMAT = 2  # of what is kept, and of the rules by which projects are told apart
 
 
 class NamedView:
