@@ -162,6 +162,63 @@ class TestWhatAPersonDecides:
         assert shown.is_of_project("ada/harb")
         assert names.find("ada/harbor") == names.find("quay") == "Quay"
 
+    def test_every_name_that_was_given_still_finds_it_and_is_free_again(self) -> None:
+        given = Decision(RENAME, REMOTE, "Quay"), Decision(RENAME, REMOTE, "Pier")
+        names = names_of([self.old, self.new], given)
+        assert names.find("quay") == names.find("pier") == "Pier"
+        assert names.called(self.new.clue).aliases == ("Quay", REMOTE)
+        with pytest.raises(NotFound, match="not another name"):
+            names.split("Quay")
+        names = names_of([self.old, self.new], [*given, names.rename("old", "Quay")])
+        assert (names.find("quay"), names.find("old-harbor")) == ("Quay", "Quay")
+
+    def test_what_can_be_split_off_is_told_without_what_it_is_called(self) -> None:
+        clone = session("clone", "/srv/harbor")
+        names = names_of([clone, self.new], [Decision(RENAME, REMOTE, "Quay")])
+        with pytest.raises(NotFound) as told:
+            names.split("Quay")
+        assert told.value.hint == "its other names: clone"
+
+    def test_nothing_is_decided_about_a_name_too_long_to_be_noted(self) -> None:
+        long = session("x" * 1_001, "/srv/" + "x" * 1_001)
+        names = names_of([long, self.old, self.new])
+        for decide in (
+            lambda: names.rename("xxx", "Quay"),
+            lambda: names.label("xxx", "domain=keys"),
+            lambda: names.join("xxx", "old"),
+            lambda: names.join("old", "xxx"),
+        ):
+            with pytest.raises(UsageError, match="1,000"):
+                decide()
+
+    def test_a_given_name_holds_and_no_two_projects_are_called_the_same(self) -> None:
+        renamed, later = Decision(RENAME, REMOTE, "port"), session("port", "/srv/port")
+        claims = session("Port", "/evil/port", imported=True)
+        names = names_of([self.new, later, claims], [renamed])
+        assert names.called(self.new.clue).name == names.find("port") == "port"
+        assert names.called(later.clue).name == names.find("/srv/port") == "/srv/port"
+        assert names.name_at("port", "/srv/elsewhere/port", "there") == "/srv/port"
+        gone = names_of([self.new], [renamed])
+        assert gone.name_at("port", "/srv/port", "here") == "/srv/port"
+
+    def test_own_projects_choose_their_names_before_imported_ones(self) -> None:
+        claims = session("port", "/evil/port", imported=True)
+        names = names_of([self.new, claims])
+        renamed = names.rename(REMOTE, "port")
+        assert called(self.new, claims, decided=(renamed,)) == ["port", "/evil/port"]
+
+    def test_an_own_project_is_found_before_any_imported_one(self) -> None:
+        claims = [session(name, f"/evil/{name}", imported=True, ended_ms=9) for name in ("harbor", "ada")]
+        names = names_of([self.new, *claims])
+        assert names.find("harbor") == names.find("ada") == REMOTE
+        assert names.label("harbor", "domain=keys").project == REMOTE
+        assert names_of([self.old, *claims]).find("ada") == "ada"
+
+    def test_an_own_project_is_not_known_by_what_imported_logs_call_it(self) -> None:
+        claims = session("bank", "/srv/harbor", imported=True)
+        (project,) = names_of([self.new, claims]).projects([self.new, claims])
+        assert (project.name, project.aliases) == (REMOTE, ())
+
     def test_a_name_that_was_given_before_a_join_still_finds_it(self) -> None:
         given = (Decision(RENAME, "old-harbor", "Pier"), Decision(JOIN, REMOTE, "old-harbor"))
         names = names_of([self.old, self.new], given)
@@ -289,6 +346,10 @@ def test_every_session_is_of_one_project_whatever_was_decided(
     assert {each.name for each in shown} == {each.name for each in projects}
     for after in shown:
         assert after.name not in after.aliases
+    assert len({each.name.casefold() for each in projects}) == len(projects)
+    assert {names.find(each.name) for each in projects if not each.imported} == {
+        each.name for each in projects if not each.imported
+    }
 
 
 @given(sessions=SESSIONS)

@@ -566,6 +566,16 @@ class Memory:
         with self.view() as view:
             return by_name(view).projects()
 
+    def projects_by_folder_name(self) -> dict[str, str]:
+        """The name of a project by the remote, or the folder's name, of each repository of it.
+
+        That is all that is known of a folder in which a conversation begins.
+        """
+        from recollect.search.projects import by_name
+
+        with self.view() as view:
+            return by_name(view).names.by_folder_name()
+
     def join_projects(self, into: str, other: str) -> Project:
         """Make two projects one, under the name of the first; returns it as it then is."""
         return self._decide(lambda names: names.join(into, other))

@@ -6,7 +6,7 @@ called by it, and the decision is about the project of the remote.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 
 from recollect.values.projects import JOIN, LABEL, RENAME, SPLIT, Decision
 
@@ -21,6 +21,7 @@ class Decided:
         self._apart: set[str] = set()
         self._labels: dict[str, dict[str, str]] = {}
         self.names: dict[str, str] = {}
+        self.given: dict[str, set[str]] = {}  # all that it was ever called
         for decision in decisions:
             key = decision.project.casefold()
             keys = self.keys_now(key)
@@ -32,7 +33,9 @@ class Decided:
                 for other in self.keys_now(decision.name.casefold()):
                     self._join(self.joined(key if key in keys else keys[0]), other)
             elif decision.op == RENAME:
-                self.names |= dict.fromkeys(keys, decision.name)
+                for each in keys:
+                    self.names[each] = decision.name
+                    self.given.setdefault(each, set()).add(decision.name)
             elif decision.op == LABEL:
                 for each in keys:
                     self._labels.setdefault(each, {})[decision.key] = decision.name
@@ -54,9 +57,12 @@ class Decided:
     def is_joined(self, key: str) -> bool:
         return any(each in self._into for each in self.keys_now(key))
 
-    def key_named(self, name: str) -> str:
-        """The key of what a person gave this name, else the name."""
-        return next((key for key, given in self.names.items() if given.casefold() == name), name)
+    def key_named(self, name: str, known: Container[str]) -> str:
+        """The key of what a person calls so, or once did; else the name. `known`: what sessions go by."""
+        now = next((key for key, given in self.names.items() if given.casefold() == name), "")
+        if now or name in known:
+            return now or name
+        return next((key for key, given in self.given.items() if name in map(str.casefold, given)), name)
 
     def is_apart(self, key: str) -> bool:
         return key in self._apart
