@@ -306,6 +306,24 @@ def test_the_newest_decision_holds_whichever_host_was_stored_first(
     assert by_folder(memory)["/srv/harbor"][0] == "at 2"
 
 
+def test_a_clock_that_was_once_ahead_freezes_no_decision(memory: Memory) -> None:
+    ahead = Decision(RENAME, REMOTE, "Future", time_ms=2**45)
+    note(memory, ahead, host="there", provenance=Provenance.OWN)
+    assert memory.rename_project("future", "Quay").name == "Quay"
+    assert memory.rename_project("quay", "Pier").name == "Pier"
+    assert by_folder(memory)["/srv/harbor"][0] == "Pier"
+
+
+@pytest.mark.parametrize("in_git", [False, True])
+def test_a_folder_is_a_clone_by_its_name_only_where_git_is(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_git: bool
+) -> None:
+    here = tmp_path / "elsewhere" / "harbor"
+    (here / ".git" if in_git else here).mkdir(parents=True)
+    monkeypatch.chdir(here)
+    assert memory.catalog().project == (REMOTE if in_git else "harbor")
+
+
 def lighthouses(memory: Memory) -> set[str]:
     """The projects of the sessions in one folder, as a search knows them."""
     with memory.indexes.asking(meaning=False) as search:

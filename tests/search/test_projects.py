@@ -96,6 +96,18 @@ class TestWhatSessionsTell:
         assert called(session("harbor", "/old/harbor", branch="main"), known) == [REMOTE, REMOTE]
         assert called(session("harbor", "/old/harbor"), known) == ["harbor", REMOTE]
 
+    def test_a_folder_that_is_there_is_no_clone_where_git_is_not(self) -> None:
+        names = names_of([session(REMOTE, "/srv/harbor")])
+        assert names.name_at("harbor", "/tmp/harbor", "here", in_git=False) == "harbor"
+        assert names.name_at("harbor", "/tmp/harbor", "here", in_git=True) == REMOTE
+
+    @pytest.mark.parametrize("below", ["/d" * 64, "/d/" + "d" * 4_096])
+    def test_what_is_far_below_a_repository_is_not_looked_up(self, below: str) -> None:
+        """A log can claim any folder; each level of each would be looked at."""
+        known = session(REMOTE, "/srv/harbor")
+        assert called(session("d", f"/srv/harbor{below}"), known)[0] != REMOTE
+        assert called(session("d", "/srv/harbor" + "/d" * 63), known)[0] == REMOTE
+
     def test_two_remotes_of_one_name_or_folder_decide_nothing(self) -> None:
         other = session("github.com/bob/harbor", "/srv/fork")
         gone = session("harbor", "/old/harbor", branch="main")
@@ -197,9 +209,9 @@ class TestWhatAPersonDecides:
         names = names_of([self.new, later, claims], [renamed])
         assert names.called(self.new.clue).name == names.find("port") == "port"
         assert names.called(later.clue).name == names.find("/srv/port") == "/srv/port"
-        assert names.name_at("port", "/srv/elsewhere/port", "there") == "/srv/port"
+        assert names.name_at("port", "/srv/elsewhere/port", "there", in_git=False) == "/srv/port"
         gone = names_of([self.new], [renamed])
-        assert gone.name_at("port", "/srv/port", "here") == "/srv/port"
+        assert gone.name_at("port", "/srv/port", "here", in_git=False) == "/srv/port"
 
     def test_own_projects_choose_their_names_before_imported_ones(self) -> None:
         claims = session("port", "/evil/port", imported=True)
@@ -301,6 +313,12 @@ class TestWhatWasDecidedBeforeARemoteWasKnown:
         renamed = Decision(RENAME, "harbor", "Port")
         assert called(*sessions, decided=(split, renamed)) == ["Port", REMOTE]
 
+    def test_a_project_that_is_still_called_so_keeps_what_is_said_of_it(self) -> None:
+        there = session("harbor", "/srv/harbor", host="there")
+        names = names_of([self.before, self.known, there], [Decision(LABEL, "harbor", "payments", "domain")])
+        assert names.called(there.clue) == ("harbor", (), ("domain=payments",))
+        assert names.called(self.known.clue).labels == ()
+
     def test_what_was_said_of_a_part_is_not_said_of_the_whole(self) -> None:
         part = session("docs", "/srv/harbor/docs", branch="main")
         decided = Decision(RENAME, "docs", "Manual"), Decision(LABEL, "docs", "docs", "kind")
@@ -385,7 +403,7 @@ def test_own_sessions_are_called_the_same_with_and_without_imported_ones(session
 @given(sessions=SESSIONS, data=st.data())
 def test_a_join_makes_one_and_its_split_makes_two(sessions: list[Session], data: st.DataObject) -> None:
     before = names_of(sessions)
-    known = sorted(each.name for each in before.projects(sessions))
+    known = sorted(each.name for each in before.projects(sessions) if not each.imported)
     if len(known) < 2:
         return
     into, other = data.draw(st.permutations(known))[:2]

@@ -31,7 +31,7 @@ class Decided:
                 self._apart.add(key)
             elif decision.op == JOIN:
                 for other in self.keys_now(decision.name.casefold()):
-                    self._join(self.joined(key if key in keys else keys[0]), other)
+                    self._join(self.joined(keys[0]), other)
             elif decision.op == RENAME:
                 for each in keys:
                     self.names[each] = decision.name

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.light.project import is_home, repository_folder
+from recollect.light.project import FOLDER_CHARS_MAX, LEVELS_MAX, is_home, repository_folder
 from recollect.light.sources import is_conversation
 from recollect.search.decided import Decided
 from recollect.values.close import did_you_mean, near_names
@@ -98,9 +98,9 @@ class ProjectNames:
             imported=all(each.imported for each in group),
         )
 
-    def name_at(self, own_name: str, folder: str, host: str) -> str:
+    def name_at(self, own_name: str, folder: str, host: str, *, in_git: bool) -> str:
         """What the project of a folder on this machine is called, which on its own has this name."""
-        clue = Clue("", host, own_name, folder, in_git=True, imported=False, copied=False)
+        clue = Clue("", host, own_name, folder, in_git, imported=False, copied=False)
         return self._name(self._key(clue), folder)
 
     def by_folder_name(self) -> dict[str, str]:
@@ -314,13 +314,13 @@ class _Learnt:
 
     @lazy
     def became(self) -> dict[str, set[str]]:
-        """For names that sessions have on their own what the projects so called are called by now."""
+        """What the projects that were called so are called by now; the name itself where one still is."""
         found: dict[str, set[str]] = {}
         for clue in self._clues:
             own = _own_name(clue).casefold()
             if key := self.whole_of(own, clue):
                 found.setdefault(own, set()).add(key)
-        return found
+        return {own: {own} if own in keys else keys for own, keys in found.items()}
 
     def whole_of(self, own: str, clue: Clue) -> str:
         """What a clue comes to, "" where its folder is no more than a part of that."""
@@ -348,9 +348,10 @@ def _only(names: Collection[str]) -> str:
 
 
 def _folders(folder: str) -> Iterator[str]:
-    """A folder and those above it, without the root."""
-    while folder:
-        yield folder
+    """A folder and those above it that are looked at, without the root."""
+    for _ in range(LEVELS_MAX if len(folder) <= FOLDER_CHARS_MAX else 0):
+        if folder:
+            yield folder
         folder = folder.rpartition("/")[0]
 
 
