@@ -123,6 +123,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "open": lambda memory, _: sessions(Memory.open(config=memory.config)),
     "page": lambda memory, _: memory.page("markdown", *memory.assemble("token expiry clock skew"))[1:],
     "projects": lambda memory, _: memory.projects(),
+    "projects_by_folder_name": lambda memory, _: memory.projects_by_folder_name() == {},  # all imported
     "raw": lambda memory, _: b"".join(memory.raw(SESSION)),
     "read": lambda memory, _: memory.read(entry_id(memory)),
     "reassemble": lambda memory, _: saved(memory) and pieces(memory.reassemble("mine")[0]),

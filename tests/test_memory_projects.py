@@ -21,6 +21,7 @@ from recollect.store.contract import SessionClues
 from recollect.testing.reference import ENGINE
 from recollect.values.errors import NotFound
 from recollect.values.projects import RENAME, Decision
+from recollect.values.recalled import Catalog
 from recollect.values.records import (
     Cursor,
     Entry,
@@ -198,7 +199,9 @@ def test_a_hook_finds_the_catalog_by_any_name_that_is_one_projects_alone(memory:
     assert "Paint the crane" in read_catalog(state, "lighthouse")
     memory.rename_project(REMOTE, "Coast")
     refresh_catalogs(memory)
-    assert read_catalog(state, "Coast") == read_catalog(state, REMOTE) == read_catalog(state, "lighthouse")
+    assert "Light the lamp" in read_catalog(state, REMOTE)
+    assert read_catalog(state, REMOTE) == read_catalog(state, "lighthouse")
+    assert not read_catalog(state, "Coast")  # any folder may be called so
     memory.split_project("lighthouse")
     refresh_catalogs(memory)
     assert "Paint the crane" not in read_catalog(state, "lighthouse")
@@ -220,6 +223,56 @@ def test_a_hook_finds_no_catalog_by_a_name_that_two_projects_have(
         state = str(memory.config.state)
         assert read_catalog(state, REMOTE)
         assert not read_catalog(state, "harbor")
+
+
+def test_a_hook_finds_no_catalog_by_the_name_of_a_folder_inside_of_a_repository(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any folder may be called `src`, also one that has nothing to do with it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folders = {
+        1: ("/srv/harbor", "ada/harbor"),
+        2: ("/srv/harbor/src", ""),
+        3: ("/srv/harbor/src", "ada/harbor"),
+    }
+    for number, (folder, repository) in {**folders, 4: ("/srv/harbor", "")}.items():
+        write_log(tmp_path, f"b2b2b2b2-0000-4000-8000-00000000000{number}", folder, repository, "Paint", 1)
+    with Memory.open(config=Config(tmp_path / "memory.h5", "here", cache=tmp_path / "cache")) as memory:
+        memory.ingest()
+        memory.config.state.mkdir(parents=True)
+        (project,) = memory.projects()
+        assert project.aliases == ("harbor", "src")
+        refresh_catalogs(memory)
+        state = str(memory.config.state)
+        assert read_catalog(state, "harbor") == read_catalog(state, REMOTE) != ""
+        assert not read_catalog(state, "src")
+
+
+def test_a_given_name_is_one_projects_alone_whatever_folders_come(memory: Memory, tmp_path: Path) -> None:
+    memory.rename_project(REMOTE, "port")
+    write_log(tmp_path, "c3c3c3c3-0000-4000-8000-000000000001", "/srv/port", "", "Dredge the basin", 9)
+    memory.ingest()
+    memory.config.state.mkdir(parents=True)
+    state = str(memory.config.state)
+    assert by_folder(memory)["/srv/harbor"][0] == "port"
+    assert by_folder(memory)["/srv/port"][0] == "/srv/port"
+    refresh_catalogs(memory)
+    assert "Paint the crane" in read_catalog(state, "harbor")
+    assert "Dredge the basin" in read_catalog(state, "port")
+
+
+def test_one_project_keeps_no_other_from_its_catalog(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = memory.catalog
+
+    def of_all_but_one(project: str, *, budget_tokens: int) -> Catalog:
+        if project == "lighthouse":
+            raise NotFound("several projects")
+        return catalog(project, budget_tokens=budget_tokens)
+
+    monkeypatch.setattr(memory, "catalog", of_all_but_one)
+    memory.config.state.mkdir(parents=True)
+    refresh_catalogs(memory)
+    assert read_catalog(str(memory.config.state), REMOTE)
 
 
 def note(memory: Memory, decision: Decision, *, host: str = "here", provenance: Provenance) -> None:
@@ -251,6 +304,24 @@ def test_the_newest_decision_holds_whichever_host_was_stored_first(
         decision = Decision(RENAME, REMOTE, f"at {time_ms}", time_ms=time_ms)
         note(memory, decision, host=host, provenance=Provenance.OWN)
     assert by_folder(memory)["/srv/harbor"][0] == "at 2"
+
+
+def test_a_clock_that_was_once_ahead_freezes_no_decision(memory: Memory) -> None:
+    ahead = Decision(RENAME, REMOTE, "Future", time_ms=2**45)
+    note(memory, ahead, host="there", provenance=Provenance.OWN)
+    assert memory.rename_project("future", "Quay").name == "Quay"
+    assert memory.rename_project("quay", "Pier").name == "Pier"
+    assert by_folder(memory)["/srv/harbor"][0] == "Pier"
+
+
+@pytest.mark.parametrize("in_git", [False, True])
+def test_a_folder_is_a_clone_by_its_name_only_where_git_is(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_git: bool
+) -> None:
+    here = tmp_path / "elsewhere" / "harbor"
+    (here / ".git" if in_git else here).mkdir(parents=True)
+    monkeypatch.chdir(here)
+    assert memory.catalog().project == (REMOTE if in_git else "harbor")
 
 
 def lighthouses(memory: Memory) -> set[str]:

@@ -42,6 +42,14 @@ def test_sessions_and_threads(both: Recollect) -> None:
         assert ["imported" in row for row in rows] == ["Paint" in row for row in rows]
 
 
+def test_projects(both: Recollect, tmp_path: Path) -> None:
+    strange = rollout(uuid_of(8), "Paint the gate.", cwd="/evil/gate", minute=40)
+    assert both("ingest", put(tmp_path / "more", strange, uuid_of(8))).code == 0
+    assert marked(both("projects", "--json").json["projects"], "name") == {"harbor": False, "gate": True}
+    rows = both("projects").out.splitlines()[1:]
+    assert ["imported" in row for row in rows] == ["gate" in row for row in rows]
+
+
 def test_a_session_and_its_entries(both: Recollect) -> None:
     for session, strange in ((OWN, False), (STRANGE, True)):
         shown = both("show", session, "--json").json

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.homes import put, rollout
+from tests.support.logs import uuid_of
+
+from recollect.config import load_config
+from recollect.hooks.state import read_catalog
 
 HARBOR = "github.com/ada/harbor"
 
@@ -46,7 +52,22 @@ def test_deciding_and_undoing(filled: Any) -> None:
     filled("projects", "label", "quay", "domain=")
     filled("projects", "rename", "quay", one)
     filled("projects", "unjoin", two)
-    assert listed(filled) == before
+    after = listed(filled)
+    assert "Quay" in after[one]["aliases"]
+    after[one]["aliases"].remove("Quay")
+    assert after == before
+
+
+def test_a_catalog_that_is_asked_for_is_ready_by_the_names_of_folders_alone(recollect: Any) -> None:
+    own = rollout(uuid_of(1), "Mend the quay. Never push to main.", cwd="/srv/harbor", minute=1)
+    put(Path.home() / ".codex" / "sessions" / "2026", own, uuid_of(1))
+    recollect("ingest")
+    state = load_config().state
+    state.mkdir(parents=True, exist_ok=True)
+    recollect("projects", "rename", "harbor", "Quay")
+    text = recollect("catalog", "--project", "quay", "--json").json["text"]
+    assert read_catalog(str(state), "harbor") == text != ""
+    assert not read_catalog(str(state), "Quay")
 
 
 @pytest.mark.parametrize(

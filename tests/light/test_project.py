@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.light import project
-from recollect.light.project import project_of, repository_folder
+from recollect.light.project import is_in_git, project_of, repository_folder
 
 
 @pytest.fixture(autouse=True)
@@ -182,3 +182,18 @@ def test_a_worktree_inside_of_a_repository_is_that_repository(folder: str, of: s
 
 def test_a_worktree_that_is_gone_has_its_repositorys_name(tmp_path: Path) -> None:
     assert project_of(str(tmp_path / "quay" / ".worktrees" / "1")) == "quay"
+
+
+@pytest.mark.parametrize(
+    ("below", "name"), [("/d" * 63, "demo"), ("/d" * 64, "d"), ("/d/" + "e" * 4_096, "e" * 4_096)]
+)
+def test_git_is_looked_for_no_further_than_folders_go(tmp_path: Path, below: str, name: str) -> None:
+    """A log can claim any folder; each level of it would be asked for."""
+    assert project_of(f"{_repository(tmp_path)}{below}") == name
+
+
+def test_whether_git_is_there(tmp_path: Path) -> None:
+    folder = _repository(tmp_path)
+    assert is_in_git(str(folder / "src"))
+    assert not is_in_git(str(tmp_path))
+    assert not is_in_git("demo")

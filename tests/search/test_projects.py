@@ -79,6 +79,13 @@ class TestWhatSessionsTell:
         below = session("harbor", f"{home}/harbor", branch="main")
         assert called(below, session("ada", home, branch="main"))[0] == "harbor"
 
+    @pytest.mark.parametrize("home", ["/home/ada", "/Users/ada", "/root", "C:\\Users\\ada"])
+    def test_the_remote_of_a_home_holds_for_that_folder_alone(self, home: str) -> None:
+        dotfiles = session("github.com/ada/dotfiles", home)
+        below = session("notes", f"{home}/notes"), session("taxes", f"{home}/taxes", branch="main")
+        assert called(*below, dotfiles)[:2] == ["notes", "taxes"]
+        assert called(session("ada", home), dotfiles) == ["github.com/ada/dotfiles"] * 2
+
     def test_the_nearest_folder_counts(self) -> None:
         inner = session("github.com/ada/crane", "/srv/harbor/crane")
         below = session("src", "/srv/harbor/crane/src")
@@ -88,6 +95,18 @@ class TestWhatSessionsTell:
         known = session(REMOTE, "/srv/harbor")
         assert called(session("harbor", "/old/harbor", branch="main"), known) == [REMOTE, REMOTE]
         assert called(session("harbor", "/old/harbor"), known) == ["harbor", REMOTE]
+
+    def test_a_folder_that_is_there_is_no_clone_where_git_is_not(self) -> None:
+        names = names_of([session(REMOTE, "/srv/harbor")])
+        assert names.name_at("harbor", "/tmp/harbor", "here", in_git=False) == "harbor"
+        assert names.name_at("harbor", "/tmp/harbor", "here", in_git=True) == REMOTE
+
+    @pytest.mark.parametrize("below", ["/d" * 64, "/d/" + "d" * 4_096])
+    def test_what_is_far_below_a_repository_is_not_looked_up(self, below: str) -> None:
+        """A log can claim any folder; each level of each would be looked at."""
+        known = session(REMOTE, "/srv/harbor")
+        assert called(session("d", f"/srv/harbor{below}"), known)[0] != REMOTE
+        assert called(session("d", "/srv/harbor" + "/d" * 63), known)[0] == REMOTE
 
     def test_two_remotes_of_one_name_or_folder_decide_nothing(self) -> None:
         other = session("github.com/bob/harbor", "/srv/fork")
@@ -155,6 +174,63 @@ class TestWhatAPersonDecides:
         assert shown.is_of_project("ada/harb")
         assert names.find("ada/harbor") == names.find("quay") == "Quay"
 
+    def test_every_name_that_was_given_still_finds_it_and_is_free_again(self) -> None:
+        given = Decision(RENAME, REMOTE, "Quay"), Decision(RENAME, REMOTE, "Pier")
+        names = names_of([self.old, self.new], given)
+        assert names.find("quay") == names.find("pier") == "Pier"
+        assert names.called(self.new.clue).aliases == ("Quay", REMOTE)
+        with pytest.raises(NotFound, match="not another name"):
+            names.split("Quay")
+        names = names_of([self.old, self.new], [*given, names.rename("old", "Quay")])
+        assert (names.find("quay"), names.find("old-harbor")) == ("Quay", "Quay")
+
+    def test_what_can_be_split_off_is_told_without_what_it_is_called(self) -> None:
+        clone = session("clone", "/srv/harbor")
+        names = names_of([clone, self.new], [Decision(RENAME, REMOTE, "Quay")])
+        with pytest.raises(NotFound) as told:
+            names.split("Quay")
+        assert told.value.hint == "its other names: clone"
+
+    def test_nothing_is_decided_about_a_name_too_long_to_be_noted(self) -> None:
+        long = session("x" * 1_001, "/srv/" + "x" * 1_001)
+        names = names_of([long, self.old, self.new])
+        for decide in (
+            lambda: names.rename("xxx", "Quay"),
+            lambda: names.label("xxx", "domain=keys"),
+            lambda: names.join("xxx", "old"),
+            lambda: names.join("old", "xxx"),
+        ):
+            with pytest.raises(UsageError, match="1,000"):
+                decide()
+
+    def test_a_given_name_holds_and_no_two_projects_are_called_the_same(self) -> None:
+        renamed, later = Decision(RENAME, REMOTE, "port"), session("port", "/srv/port")
+        claims = session("Port", "/evil/port", imported=True)
+        names = names_of([self.new, later, claims], [renamed])
+        assert names.called(self.new.clue).name == names.find("port") == "port"
+        assert names.called(later.clue).name == names.find("/srv/port") == "/srv/port"
+        assert names.name_at("port", "/srv/elsewhere/port", "there", in_git=False) == "/srv/port"
+        gone = names_of([self.new], [renamed])
+        assert gone.name_at("port", "/srv/port", "here", in_git=False) == "/srv/port"
+
+    def test_own_projects_choose_their_names_before_imported_ones(self) -> None:
+        claims = session("port", "/evil/port", imported=True)
+        names = names_of([self.new, claims])
+        renamed = names.rename(REMOTE, "port")
+        assert called(self.new, claims, decided=(renamed,)) == ["port", "/evil/port"]
+
+    def test_an_own_project_is_found_before_any_imported_one(self) -> None:
+        claims = [session(name, f"/evil/{name}", imported=True, ended_ms=9) for name in ("harbor", "ada")]
+        names = names_of([self.new, *claims])
+        assert names.find("harbor") == names.find("ada") == REMOTE
+        assert names.label("harbor", "domain=keys").project == REMOTE
+        assert names_of([self.old, *claims]).find("ada") == "ada"
+
+    def test_an_own_project_is_not_known_by_what_imported_logs_call_it(self) -> None:
+        claims = session("bank", "/srv/harbor", imported=True)
+        (project,) = names_of([self.new, claims]).projects([self.new, claims])
+        assert (project.name, project.aliases) == (REMOTE, ())
+
     def test_a_name_that_was_given_before_a_join_still_finds_it(self) -> None:
         given = (Decision(RENAME, "old-harbor", "Pier"), Decision(JOIN, REMOTE, "old-harbor"))
         names = names_of([self.old, self.new], given)
@@ -201,6 +277,55 @@ class TestWhatAPersonDecides:
         assert back.called(self.new.clue).labels == ()
 
 
+class TestWhatWasDecidedBeforeARemoteWasKnown:
+    """A decision names a project as it was called that day; another session then knows its remote."""
+
+    before, known = session("harbor", "/srv/harbor", branch="main"), session(REMOTE, "/srv/harbor")
+    other = session("old", "/srv/old", branch="main")
+
+    @pytest.mark.parametrize(
+        "known", [known, session(REMOTE, "/moved/harbor"), session("x.io/o/quay", "/srv/harbor")]
+    )
+    def test_its_name_and_labels_stay(self, known: Session) -> None:
+        decided = Decision(RENAME, "harbor", "Port"), Decision(LABEL, "harbor", "payments", "domain")
+        names = names_of([self.before, known], decided)
+        for each in (self.before, known):
+            assert names.called(each.clue)[::2] == ("Port", ("domain=payments",))
+        later = names.rename("port", "Pier"), names.label("port", "domain=")
+        names = names_of([self.before, known], (*decided, *later))
+        assert names.called(known.clue)[::2] == ("Pier", ())
+
+    @pytest.mark.parametrize("known", [known, session("github.com/ada/old", "/srv/old")])
+    def test_what_was_joined_stays_so_until_it_is_split(self, known: Session) -> None:
+        sessions = [self.before, self.other, known]
+        joined = names_of(sessions[:2]).join("harbor", "old")
+        names = names_of(sessions, [joined])
+        assert len(names.projects(sessions)) == 1
+        split = names.split("old")
+        parted = names_of(sessions, [joined, split])
+        assert len(parted.projects(sessions)) == 2
+        assert parted.name_decided(split) == parted.called(self.other.clue).name
+
+    def test_what_was_parted_stays_so(self) -> None:
+        sessions = [self.before, self.known]
+        joined, split = Decision(JOIN, REMOTE, "harbor"), Decision(SPLIT, "harbor")
+        assert called(*sessions, decided=(joined, split)) == ["harbor", REMOTE]
+        renamed = Decision(RENAME, "harbor", "Port")
+        assert called(*sessions, decided=(split, renamed)) == ["Port", REMOTE]
+
+    def test_a_project_that_is_still_called_so_keeps_what_is_said_of_it(self) -> None:
+        there = session("harbor", "/srv/harbor", host="there")
+        names = names_of([self.before, self.known, there], [Decision(LABEL, "harbor", "payments", "domain")])
+        assert names.called(there.clue) == ("harbor", (), ("domain=payments",))
+        assert names.called(self.known.clue).labels == ()
+
+    def test_what_was_said_of_a_part_is_not_said_of_the_whole(self) -> None:
+        part = session("docs", "/srv/harbor/docs", branch="main")
+        decided = Decision(RENAME, "docs", "Manual"), Decision(LABEL, "docs", "docs", "kind")
+        names = names_of([part, self.known], decided)
+        assert names.called(part.clue) == (REMOTE, ("Manual", "docs"), ())
+
+
 # -- whatever is said and decided ---------------------------------------------------------------
 
 NAMES = st.sampled_from(["a", "b", "c", "x.io/o/a", "x.io/o/b", "y.io/o/a"])
@@ -239,6 +364,10 @@ def test_every_session_is_of_one_project_whatever_was_decided(
     assert {each.name for each in shown} == {each.name for each in projects}
     for after in shown:
         assert after.name not in after.aliases
+    assert len({each.name.casefold() for each in projects}) == len(projects)
+    assert {names.find(each.name) for each in projects if not each.imported} == {
+        each.name for each in projects if not each.imported
+    }
 
 
 @given(sessions=SESSIONS)
@@ -274,7 +403,7 @@ def test_own_sessions_are_called_the_same_with_and_without_imported_ones(session
 @given(sessions=SESSIONS, data=st.data())
 def test_a_join_makes_one_and_its_split_makes_two(sessions: list[Session], data: st.DataObject) -> None:
     before = names_of(sessions)
-    known = sorted(each.name for each in before.projects(sessions))
+    known = sorted(each.name for each in before.projects(sessions) if not each.imported)
     if len(known) < 2:
         return
     into, other = data.draw(st.permutations(known))[:2]

@@ -108,26 +108,28 @@ def _list(found: list[Project], args: argparse.Namespace, screen: Screen) -> int
 
 def _print(listed: list[Project], screen: Screen) -> None:
     now_ms = time.time_ns() // 1_000_000
-    labelled = any(each.labels for each in listed)
+    labelled, strange = any(each.labels for each in listed), any(each.imported for each in listed)
     columns = [
         Column("project", gives=PROJECT),
         Column("when", right=True),
         Column("sessions", right=True),
+        *([Column("log")] if strange else []),
         Column("agents", drops=4),
         *([Column("labels", gives=TITLE, drops=3)] if labelled else []),
         Column("also called", gives=TITLE, drops=2),
         Column("folders", gives=PATH, drops=1),
     ]
-    screen.table(columns, [_row(each, labelled, now_ms) for each in listed])
+    screen.table(columns, [_row(each, labelled, strange, now_ms) for each in listed])
 
 
-def _row(project: Project, labelled: bool, now_ms: int) -> list[Part]:
+def _row(project: Project, labelled: bool, strange: bool, now_ms: int) -> list[Part]:
     others = len(project.folders) - 1
     folder = project.folders[0] if project.folders else ""
     return [
         Styled(one_line(project.name, 60), "cyan"),
         Styled(age(project.ended_ms, now_ms=now_ms), "dim"),
         f"{project.sessions:,}",
+        *([Styled("imported" if project.imported else "", "dim")] if strange else []),
         one_line(", ".join(project.agents), 20),
         *([one_line(", ".join(project.labels), 60)] if labelled else []),
         one_line(", ".join(project.aliases), 60),

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from recollect.light.capture import (
 )
 from recollect.light.disk import replace_file
 from recollect.values.budgets import CATALOG_TOKENS
+from recollect.values.errors import RecollectError
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -39,7 +40,7 @@ CATALOGS_AT_ONCE = 200
 
 _WRITER_SECONDS = 5.0
 _DAY_NS = 86_400 * 10**9
-_RULES = 2  # by which catalogs are made: those of other rules are made anew
+_RULES = 3  # by which catalogs are made: those of other rules are made anew
 
 
 def main() -> None:
@@ -73,7 +74,7 @@ def refresh_catalogs(memory: Memory, projects: Iterable[str] | None = None) -> i
     """Make the catalogs of these projects, or of those with news, ready for hooks; returns how many."""
     state = str(memory.config.state)
     known = _known(state)
-    owners = _owners(each for each in memory.sessions() if not each.imported)
+    owners = _owners(memory.projects_by_folder_name(), memory.sessions())
     marks = {name: mark for name, (_, mark) in owners.items()}
     if projects is None:
         gone = [name for name, mark in known.items() if mark and name not in marks]
@@ -83,7 +84,11 @@ def refresh_catalogs(memory: Memory, projects: Iterable[str] | None = None) -> i
     for name in projects:
         project, mark = owners.get(name, ("", ""))
         if project not in texts:
-            text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text
+            try:
+                text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text
+            except RecollectError as error:  # what one project has keeps no other from its catalog
+                note_trouble(state, f"catalog of {project[:500]!r}: {error}")
+                text = ""
             texts[project] = text if len(text.encode("utf-8", "replace")) <= CATALOG_BYTES_MAX else ""
         write_catalog(state, name, texts[project])
         known[name] = mark
@@ -118,25 +123,16 @@ def _raise_to(state: str, source: Source, oldest_ns: int) -> None:
     write_followed(state, session)
 
 
-def _owners(sessions: Iterable[Session]) -> dict[str, tuple[str, str]]:
-    """For every name of a project that project, and what tells whether it has something new; the least recent
-    first.
-
-    A hook knows a folder's own name and no more. What two projects are called besides is neither's.
-    """
+def _owners(named: Mapping[str, str], sessions: Iterable[Session]) -> dict[str, tuple[str, str]]:
+    """For every name that a hook may ask by its project, and what tells whether it has news; oldest first."""
     counts: dict[str, list[int]] = {}
-    aliases: dict[str, set[str]] = {}
     for session in sessions:
-        mark = counts.setdefault(session.facts.project, [0, 0, 0])
-        mark[0], mark[1] = mark[0] + 1, mark[1] + session.entries
-        mark[2] = max(mark[2], session.facts.ended_ms)
-        for alias in session.aliases:
-            aliases.setdefault(alias, set()).add(session.facts.project)
-    counts.pop("", None)
-    named = {name: name for name in counts}
-    named |= {alias: next(iter(of)) for alias, of in aliases.items() if len(of) == 1 and alias not in counts}
-    ordered = sorted(named.items(), key=lambda item: counts[item[1]][2])
-    return {name: (of, "-".join(map(str, (_RULES, *counts[of], of)))) for name, of in ordered}
+        if not session.imported:
+            mark = counts.setdefault(session.facts.project, [0, 0, 0])
+            mark[0], mark[1] = mark[0] + 1, mark[1] + session.entries
+            mark[2] = max(mark[2], session.facts.ended_ms)
+    told = sorted((each for each in named.items() if each[1] in counts), key=lambda each: counts[each[1]][2])
+    return {name: (of, "-".join(map(str, (_RULES, *counts[of], of)))) for name, of in told}
 
 
 def _known_path(state: str) -> str:

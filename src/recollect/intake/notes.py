@@ -47,8 +47,10 @@ def decisions(view: View, told: SessionClues) -> list[Decision]:
 
 
 def decide(writer: Writer, host: str, decision: Decision, *, now_ms: int) -> None:
-    """Note a decision; the caller commits."""
-    note(writer, decisions_file(), host, record_of(replace(decision, time_ms=now_ms)))
+    """Note a decision, as the newest one even where a clock was once ahead; the caller commits."""
+    view = writer.view()
+    last_ms = max((each.time_ms for each in decisions(view, view.session_clues())), default=0)
+    note(writer, decisions_file(), host, record_of(replace(decision, time_ms=max(now_ms, last_ms + 1))))
 
 
 def _decision(line: bytes) -> Decision | None:

@@ -12,6 +12,10 @@ import os
 from recollect.light.own_files import open_regular
 from recollect.values.errors import FileRefused
 
+# How long a folder is, and how far above it what it belongs to is looked for: a log can claim any.
+FOLDER_CHARS_MAX = 4_096
+LEVELS_MAX = 64
+
 _CONFIG_BYTES_MAX = 1 << 20
 _KNOWN_MAX = 4096
 _known: dict[str, str] = {}
@@ -24,6 +28,11 @@ def project_of(cwd: str) -> str:
             _known.clear()
         _known[cwd] = _project_of(cwd) if cwd else ""
     return _known[cwd]
+
+
+def is_in_git(folder: str) -> bool:
+    """Whether a folder of this machine is in a repository."""
+    return os.path.isabs(folder) and bool(_repository(folder))
 
 
 def remote_name(url: str) -> str:
@@ -75,7 +84,9 @@ def _project_of(cwd: str) -> str:
 
 def _repository(folder: str) -> str:
     """The git folder that holds the configuration, also for a worktree or a submodule; "" for none."""
-    while True:
+    if len(folder) > FOLDER_CHARS_MAX:
+        return ""
+    for _ in range(LEVELS_MAX):
         dot_git = os.path.join(folder, ".git")
         try:
             if os.path.isdir(dot_git):
@@ -89,10 +100,8 @@ def _repository(folder: str) -> str:
                 return os.path.realpath(os.path.join(git, _read(common).strip()))
         except (OSError, ValueError, FileRefused):  # unreadable, not a path at all
             return ""
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
+        folder = os.path.dirname(folder)
+    return ""
 
 
 def _origin(repository: str) -> str:

@@ -569,6 +569,16 @@ class Memory:
         with self.view() as view:
             return by_name(view).projects()
 
+    def projects_by_folder_name(self) -> dict[str, str]:
+        """The name of a project by the remote, or the folder's name, of each repository of it.
+
+        That is all that is known of a folder in which a conversation begins.
+        """
+        from recollect.search.projects import by_name
+
+        with self.view() as view:
+            return by_name(view).names.by_folder_name()
+
     def join_projects(self, into: str, other: str) -> Project:
         """Make two projects one, under the name of the first; returns it as it then is."""
         return self._decide(lambda names: names.join(into, other))
@@ -676,11 +686,12 @@ class Memory:
             return catalog(view, name, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
 
     def _project_here(self, view: View) -> str:
-        from recollect.light.project import project_of
+        from recollect.light.project import is_in_git, project_of
         from recollect.search.projects import by_name
 
         folder = os.getcwd()
-        return by_name(view).names.name_at(project_of(folder), folder, self.config.host)
+        names, in_git = by_name(view).names, is_in_git(folder)
+        return names.name_at(project_of(folder), folder, self.config.host, in_git=in_git)
 
     def blame(self, path: str, limit: int = 20, *, words: str = "") -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it.
