@@ -34,21 +34,6 @@ def found(
     now: datetime.datetime | None,
 ) -> tuple[list[Found], Fresh, tuple[str, ...]]:
     """Entries, best first, as many as a budget may need; how much was searched, and what limits it."""
-    results = _searched(search, terms, question, budget_tokens, project, strict_project, now)
-    notes = tuple(dict.fromkeys(note for each in results for note in each.notes))
-    return _fused(results), results[0].fresh, notes
-
-
-def _searched(
-    search: Search,
-    terms: Sequence[str],
-    question: str,
-    budget_tokens: int,
-    project: str,
-    strict_project: str,
-    now: datetime.datetime | None,
-) -> list[Results]:
-    """By what is asked, by the terms as they are written, and by both: each finds what the others miss."""
     from recollect.search.run import Request
 
     said, named = question.strip(), " ".join(terms).strip()
@@ -57,6 +42,7 @@ def _searched(
     limit = min(max(budget_tokens // HIT_TOKENS, HITS_MIN), HITS_MAX)
     only = Is("project", strict_project) if strict_project else None
     both = f"{said} {named}".strip()[:QUERY_CHARS_MAX]
+    # By what is asked, by the terms as they are written, and by both: each finds what the others miss.
     asked = [
         Request(both, limit=limit, plain=True, project_boost=project, collapse=False, now=now, only=only)
     ]
@@ -64,7 +50,9 @@ def _searched(
         fewer = replace(asked[0], limit=limit // 2)
         asked.append(replace(fewer, query=said[:QUERY_CHARS_MAX]))
         asked.append(replace(fewer, query=named[:QUERY_CHARS_MAX], mode="text"))
-    return [search.run(each) for each in asked]
+    results = [search.run(each) for each in asked]
+    notes = tuple(dict.fromkeys(note for each in results for note in each.notes))
+    return _fused(results), results[0].fresh, notes
 
 
 def _fused(results: Sequence[Results]) -> list[Found]:

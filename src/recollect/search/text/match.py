@@ -83,7 +83,8 @@ class Matcher:
     @lazy
     def _late_copies(self) -> Query | None:
         """What is in the index because it was no copy yet when it came; None for nothing."""
-        exported = self._index.newest(self._term("flag", EXPORTED_TERM), self._index.rows).rows.tolist()
+        count = self._index.frequency("flag", EXPORTED_TERM)  # most stores have none, and every search asks
+        exported = self._index.newest(self._term("flag", EXPORTED_TERM), count).rows.tolist()
         copies = self._sessions.copies_among(exported) if exported else []
         return self._numbered("row", copies) if copies else None
 
