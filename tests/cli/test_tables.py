@@ -63,6 +63,8 @@ def tables(
         ["convert", str(DATA / "claude"), "-o", str(tmp_path / "made.h5")],
         ["sessions"],
         ["sessions", "--all"],
+        ["projects"],
+        ["projects", "label", "ada/harbor", "domain=keys"],
         ["threads"],
         *(["usage", "--by", by] for by in ("day", "model", "project", "session", "agent", "project,model")),
         ["usage", "--explain"],

@@ -16,7 +16,7 @@ from recollect.insight.digest.checks import FAILED as RED
 from recollect.insight.digest.checks import PASSED as GREEN
 from recollect.insight.digest.checks import result_of, test_parts
 from recollect.insight.digest.steps import Exchange, Step
-from recollect.insight.told import is_narration
+from recollect.search.sentences import is_narration
 from recollect.values.digests import Ending, Outcome
 
 CLOSING_CHARS = 6_000  # of an answer, from either end
