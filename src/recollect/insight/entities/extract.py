@@ -24,8 +24,6 @@ from recollect.insight.entities.shell import programs_of, read_command
 from recollect.insight.entities.words import words
 from recollect.values.records import Entry, Flag, Kind
 
-TOLD = (Kind.PROMPT, Kind.ANSWER, Kind.CALL, Kind.RESULT)  # what has mentions
-
 HEAD_CHARS, TAIL_CHARS = 4_500, 1_500  # of a text: what is pasted or printed in between repeats itself
 LEAVES_MAX, CALL_CHARS = 200, 24_000  # of a call's arguments
 HARNESS_CHARS = 400  # in which a harness says how a command went
@@ -91,9 +89,17 @@ def mentions_of(entry: Entry, call: Entry | None = None, root: str = "") -> list
         _read_call(entry, found)
     elif entry.kind == Kind.RESULT:
         _read_result(entry, call, found)
-    elif entry.kind in TOLD:
+    elif _is_told(entry):
         _read_told(entry, found)
     return found.mentions()
+
+
+def _is_told(entry: Entry) -> bool:
+    """Whether it was said to a model or by one; a subagent is spoken to by the agent that started it."""
+    if entry.kind == Kind.EVENT:
+        return entry.text.startswith(("<command-name>", "<command-message>"))
+    spoken_to = entry.kind == Kind.CONTEXT and entry.flags & Flag.SIDECHAIN
+    return entry.kind in (Kind.PROMPT, Kind.ANSWER) or bool(spoken_to)
 
 
 def _cut(text: str) -> str:
@@ -110,7 +116,7 @@ def _cut(text: str) -> str:
 
 def _read_told(entry: Entry, found: Gathered) -> None:
     text = _without_reminders(entry.text)
-    if entry.kind == Kind.PROMPT:
+    if entry.kind != Kind.ANSWER:
         started = _STARTED.match(text.lstrip()[:NAME_CHARS])
         if started:
             found.add("command", started[1] or started[2])

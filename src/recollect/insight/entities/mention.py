@@ -19,7 +19,7 @@ _DRIVE = re.compile(r"([A-Za-z]):[\\/]")
 _POSITION = re.compile(r"(?::\d+){1,2}(?:[:-][\d:-]*)?$|\(\d+(?:,\d+)?\)$|#L\d+(?:-L?\d+)?$")
 _WORKTREE = re.compile(r"(?:^|.*?/)(?:\.claude/|\.codex/)?\.?worktrees/[^/]+/(.+)")
 
-_QUOTED = re.compile(r"\"[^\"]{0,200}\"|'[^']{0,200}'|`[^`]{0,200}`")
+_QUOTED = re.compile(r"\"[^\"]{0,200}\"|(?<!\w)'[^']{0,200}'(?!\w)|`[^`]{0,200}`")
 _PLACE = re.compile(r"[\w.@+~-]*(?:[/\\][\w.@+-]+)+/?")
 _NUMBER = re.compile(r"\b0x[0-9a-f]+\b|\b[0-9a-f]{7,}\b|\d+")
 _WORD = re.compile(r"[a-z][a-z_]+")

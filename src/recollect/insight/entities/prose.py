@@ -70,7 +70,10 @@ _TWO = re.compile(r"[a-z][a-z0-9-]+(?: [a-z][a-z0-9:-]+){1,2}")
 _ELEMENT = re.compile(r"<([A-Z]\w+)[ />]")
 _GREY = re.compile(r"#(\d)\1\1(?:\1{3})?")
 _PRIVATE = re.compile(r"_[a-z]+(?:_[a-z0-9]+){2,}")
-_LISTED = re.compile(r"(?:^|[\s(])[a-z-]+/\Z")
+_BEFORE_INSIDE = re.compile(r"[a-z,)] \Z|[(/]\Z")
+_APART = re.compile(r"(?:^|[^\w./@\\$-]|(?:^|[\s(])[a-z-]+/)\Z")  # one of a list with slashes, too
+_GOES_ON = re.compile(r"[\w/@=:\\-]|\.\w")
+_NEXT = re.compile(r" ([a-z-]+)")
 _ORDINARY = re.compile(r"[a-z]+(?:ing|ion|er|ers|or|ed|s|ment|ness|al|ity|ive|ory|ent)")
 _README = re.compile(r"\bthe (readme|changelog|license)\b(?! file)?", re.IGNORECASE)
 
@@ -221,10 +224,7 @@ def _stands_inside(word: str, text: str) -> bool:
     at = text.find(word)
     while at >= 0:
         before, after = text[max(0, at - 2) : at], text[at + len(word) : at + len(word) + 1]
-        if not (after.isalnum() or after == "_") and (
-            (before[-1:] == " " and (before[:1].islower() or before[:1] in ",)"))
-            or before[-1:] in "(/" * bool(before)
-        ):
+        if _BEFORE_INSIDE.search(before) and not (after.isalnum() or after == "_"):
             return True
         at = text.find(word, at + len(word))
     return False
@@ -235,22 +235,21 @@ def _stands_alone(word: str, text: str) -> bool:
     subcommands = words(f"subcommands {word}")
     at = text.find(word)
     while at >= 0:
-        before, after = text[max(0, at - 1) : at], text[at + len(word) : at + len(word) + 20]
-        joined = before == "/" and bool(_LISTED.search(text, max(0, at - 20), at))
-        follows_program = before == " " and text[max(0, at - 14) : at - 1].rpartition(" ")[2].strip(
-            "`"
-        ) in words("programs with subcommands")
-        follows_program = follows_program or text[max(0, at - 7) : at].endswith(("Usage: ", "$ ", "> "))
-        if (
-            not follows_program
-            and (joined or not (before.isalnum() or before in "_-./@\\$" * bool(before)))
-            and not (after[:1].isalnum() or after[:1] in "_-/@=:\\" * bool(after) or re.match(r"\.\w", after))
-        ):
-            follows = re.match(r" ([a-z-]+)", after)
+        before, end = text[max(0, at - 20) : at], at + len(word)
+        if _APART.search(before) and not _GOES_ON.match(text, end) and not _is_argument(before):
+            follows = _NEXT.match(text, end)
             if not (follows and follows[1] in subcommands):
                 return True
-        at = text.find(word, at + len(word))
+        at = text.find(word, end)
     return False
+
+
+def _is_argument(before: str) -> bool:
+    """Whether a program stands before a word that is told to do it, or what announces a command."""
+    last = before[:-1].rpartition(" ")[2].strip("`")
+    return before.endswith(("Usage: ", "$ ", "> ")) or (
+        before.endswith(" ") and last in words("programs with subcommands")
+    )
 
 
 # -- sentences ---------------------------------------------------------------------------------------

@@ -49,9 +49,11 @@ def _spellings() -> list[tuple[str, Known]]:
     found = []
     for type_, lines in _sections("known.txt").items():
         for line in lines:
-            name, *others = line.lstrip("?").split(", ")
-            known = Known(type_, name, vague=line.startswith("?"))
-            found += [(spelling, known) for spelling in (name, *others)]
+            spellings = line.split(", ")
+            name = spellings[0].lstrip("?")
+            found += [
+                (each.lstrip("?"), Known(type_, name, vague=each.startswith("?"))) for each in spellings
+            ]
     return found
 
 
