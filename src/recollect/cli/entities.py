@@ -8,7 +8,8 @@ from recollect.cli.columns import PATH, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, limit
-from recollect.present.entities import TYPES, day_name, entity_object
+from recollect.present.entities import day_name, entity_object
+from recollect.values.entities import ENTITY_TYPES
 from recollect.values.text import many, one_line
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ def add_words(commands: Any) -> None:
         ),
     )
     command.add_argument(
-        "--type", default="", choices=list(TYPES), metavar="T", help=f"only of this type: {', '.join(TYPES)}"
+        "--type",
+        default="",
+        choices=list(ENTITY_TYPES),
+        metavar="T",
+        help=f"only of this type: {', '.join(ENTITY_TYPES)}",
     )
     command.add_argument("--project", default="", metavar="P", help="only in projects whose name contains P")
     limit(command, 20, "things")
@@ -44,20 +49,18 @@ def entities(args: argparse.Namespace, screen: Screen) -> int:
         return 0
     if found.entities:
         columns = [
-            Column("type", drops=3),
+            Column("type", drops=1),
             Column("name", gives=PATH),
             Column("mentions", right=True),
-            Column("first", drops=1),
-            Column("last", drops=2),
+            Column("last"),
         ]
         screen.table(
             columns,
             [
                 [
-                    Styled(TYPES[each.type], "dim"),
+                    Styled(ENTITY_TYPES[each.type], "dim"),
                     Styled(one_line(each.name, 200), "cyan"),
                     f"{each.mentions:,}",
-                    Styled(day_name(each.first_day), "dim"),
                     Styled(day_name(each.last_day), "dim"),
                 ]
                 for each in found.entities

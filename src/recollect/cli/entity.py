@@ -9,8 +9,9 @@ from recollect.cli.entities import note_unread
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command
-from recollect.present.entities import TYPES, day_name, profile_object
+from recollect.present.entities import day_name, profile_object
 from recollect.present.short_ids import short_ids
+from recollect.values.entities import ENTITY_TYPES
 from recollect.values.text import many, moment, one_line
 from recollect.values.titles import UNTITLED
 
@@ -39,7 +40,7 @@ def add_words(commands: Any) -> None:
         ),
     )
     command.add_argument("name", metavar="NAME", help="what it is called")
-    command.add_argument("--type", default="", choices=list(TYPES), metavar="T", help="what it is")
+    command.add_argument("--type", default="", choices=list(ENTITY_TYPES), metavar="T", help="what it is")
 
 
 def entity(args: argparse.Namespace, screen: Screen) -> int:
@@ -56,11 +57,11 @@ def entity(args: argparse.Namespace, screen: Screen) -> int:
 
 def _print(found: EntityProfile, names: dict[str, str], screen: Screen) -> None:
     thing = found.entity
-    screen.line(Styled(one_line(thing.name, _NAME_WIDTH), "bold"), f"  {TYPES[thing.type]}")
+    screen.line(Styled(one_line(thing.name, _NAME_WIDTH), "bold"), f"  {ENTITY_TYPES[thing.type]}")
     sessions = many(found.session_count, "session")
     screen.line(f"{many(thing.mentions, 'mention')} in {sessions}, {_span(found)}")
     if found.namesakes:
-        screen.line(f"also: {', '.join(TYPES[each] for each in found.namesakes)}")
+        screen.line(f"also: {', '.join(ENTITY_TYPES[each] for each in found.namesakes)}")
     if len(found.days) > 1:
         screen.line("by week   ", _curve(found))
     if any(name for name, _ in found.projects):
@@ -70,7 +71,7 @@ def _print(found: EntityProfile, names: dict[str, str], screen: Screen) -> None:
         screen.line(
             f"{'beside' if not number else '':10}",
             one_line(each.name, 48),
-            Styled(f"  {TYPES[each.type]}, {each.shared:,} times", "dim"),
+            Styled(f"  {ENTITY_TYPES[each.type]}, {each.shared:,} times", "dim"),
         )
     screen.table(
         [Column("session"), Column("when"), Column("mentions", right=True), Column("title", gives=TITLE)],

@@ -10,15 +10,6 @@ from recollect.present.sessions import session_object
 if TYPE_CHECKING:
     from recollect.values.entities import Entity, EntityProfile
 
-TYPES = {
-    "file": "file", "folder": "folder", "function": "function", "class": "class", "module": "module",
-    "library": "library", "framework": "framework", "language": "language", "command": "command",
-    "tool": "tool", "api_endpoint": "API endpoint", "service": "service", "database": "database or table",
-    "env_var": "environment variable", "config_key": "config key", "error": "error", "person": "person",
-    "repository": "repository", "branch": "branch", "commit": "commit", "issue": "issue or pull request",
-    "url": "address",
-}  # fmt: skip
-
 _EPOCH = date(1970, 1, 1)
 
 

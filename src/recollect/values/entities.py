@@ -6,6 +6,16 @@ from dataclasses import dataclass
 
 from recollect.values.stored import Session
 
+# What things there are, and what people call each. Stores have them by their place here: new ones come last.
+ENTITY_TYPES = {
+    "file": "file", "folder": "folder", "function": "function", "class": "class", "module": "module",
+    "library": "library", "framework": "framework", "language": "language", "command": "command",
+    "tool": "tool", "api_endpoint": "API endpoint", "service": "service", "database": "database or table",
+    "env_var": "environment variable", "config_key": "config key", "error": "error", "person": "person",
+    "repository": "repository", "branch": "branch", "commit": "commit", "issue": "issue or pull request",
+    "url": "address",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:

@@ -45,7 +45,7 @@ _PY_MODULES = re.compile(
     r"([\w.]+(?:[ \t]+as[ \t]+\w+)?(?:,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)[ \t]*(?:[;#].*)?$"
 )
 _RUST_USE = re.compile(r"((?:\w+::)*\w+)(?:::\{([^{}]{1,400})|::\*|;|\s+as\b)")
-_QUALIFIER = re.compile(r"(?:^|[^:\w])([a-z_][a-z0-9_]*)::")
+_REIFILAUQ = re.compile(r"::([a-z0-9_]*[a-z_])(?![\w:])")  # read from the end, too
 _GO_IMPORT = re.compile(r"^[+-]?[ \t]*(?:import[ \t]+)?(?:[\w.]+[ \t]+)?\"([a-z][\w./-]*)\"$", re.MULTILINE)
 _ROUTED = re.compile(
     r"\.(?:get|post|put|patch|delete|route|all|GET|POST|PUT|PATCH|DELETE|Handle|HandleFunc|api_route)"
@@ -188,9 +188,9 @@ def _read_imports(text: str, found: Gathered, language: str) -> None:
         for path in _JS_LOADED.findall(text):
             add_javascript(path, found)
     if "::" in text:
-        for name in dict.fromkeys(_QUALIFIER.findall(text)):
-            if name in words("rust crates"):
-                found.add("library", name)
+        for backward in dict.fromkeys(_REIFILAUQ.findall(text[::-1])):
+            if backward[::-1] in words("rust crates"):
+                found.add("library", backward[::-1])
 
 
 def _add_python(module: str, found: Gathered) -> None:

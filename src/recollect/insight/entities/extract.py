@@ -24,8 +24,9 @@ from recollect.insight.entities.shell import programs_of, read_command
 from recollect.insight.entities.words import words
 from recollect.values.records import Entry, Flag, Kind
 
-HEAD_CHARS, TAIL_CHARS = 4_500, 1_500  # of a text: what is pasted or printed in between repeats itself
+HEAD_CHARS, TAIL_CHARS = 6_000, 2_000  # of a text: what is pasted or printed in between repeats itself
 LEAVES_MAX, CALL_CHARS = 200, 24_000  # of a call's arguments
+_SPOKEN_CHARS = 1_500  # what a program prints beyond that is no prose
 HARNESS_CHARS = 400  # in which a harness says how a command went
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)([\w+#-]*)[^\n]*$", re.MULTILINE)
@@ -342,5 +343,8 @@ def _read_output(text: str, command: str, found: Gathered) -> None:
     read_code(without_numbers(text), found)
     if shows:
         read_words(text, found, prose=False)
-    else:
+    elif len(text) < _SPOKEN_CHARS or "`" in text:
         _read_text(text, found)
+    else:
+        read_errors(text, found)
+        read_words(text, found, prose=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-TYPES = (
-    "file", "folder", "function", "class", "module", "library", "framework", "language", "command", "tool",
-    "api_endpoint", "service", "database", "env_var", "config_key", "error", "person", "repository", "branch",
-    "commit", "issue", "url",
-)  # fmt: skip
+from recollect.values.entities import ENTITY_TYPES
+
+TYPES = tuple(ENTITY_TYPES)
 
 NAME_CHARS = 200  # longer ones are no names
 MENTIONS_MAX = 128  # of one entry: a listing of thousands says little of each

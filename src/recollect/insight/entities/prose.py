@@ -35,7 +35,7 @@ _BRANCH = re.compile(
     r"`([\w./-]+)` (?:feature )?branch\b|(main|master|develop) branch\b"
     r"|branch(?:es)?:? `([\w./-]+)`|branch '([\w./-]+)'"
 )
-_NAMED_BRANCH = re.compile(r"(?<![\w./-])(\w+[/-][\w./-]*\w) branch\b")
+_NAMED_BRANCH = re.compile(r"(?<![\w./-])(\w+[/-][\w./-]*\w)\Z")
 _TRUNK = re.compile(r"(?<=[no]) `?(main|master)\b(?![\w./(-]| \w)")  # to, into, onto, on
 _MODULE = re.compile(
     r"`([\w.:-]+)` (?:module|crate)\b|\b(?:module|crate) `([\w.:/-]+)`|No module named '([\w.]+)'"
@@ -56,10 +56,11 @@ _AGENT_TOOL = re.compile(
     r"|\b([a-z]\w*_\w+)`?\*{0,2} [Tt]ool\b"
 )
 _NUMBERED_ISSUE = re.compile(r"(?:PR|[Ii]ssue|[Pp]ull request|MR) (\d{1,6})\b(?![.:]\d)")
+_ISSUE_WORDS = ("PR ", "ssue ", "equest ", "MR ")
+_FUNCTION_WORDS = ("function", "method", "helper", "hook", "handler", "test `")
 _TICKET = re.compile(r"(?:bead|issue|ticket|epic)s? `([a-z]{2,5}-[a-z0-9.]{2,8})`")
-_REPOSITORY = re.compile(
-    r"(?:\b(?:[Tt]he|our|my|in|of|from|to|this|for) `?|`)([\w.-]+(?:/[\w.-]+)?)`? repo(?:sitory)?\b"
-)
+_REPOSITORY = re.compile(r"(?:\b(?:[Tt]he|our|my|in|of|from|to|this|for) `?|`)([\w.-]{3,}(?:/[\w.-]+)?)`?\Z")
+_NAME_BEFORE = 80
 _RUN = re.compile(
     r"[A-Z][A-Z0-9_]+=\S+ [a-z][\w-]+( |$)|(?:\./)?[a-z][\w./-]+ (?:[a-z][\w:-]* ){0,2}--?[a-z]"
 )
@@ -80,14 +81,13 @@ _README = re.compile(r"\bthe (readme|changelog|license)\b(?! file)?", re.IGNOREC
 
 def read_words(text: str, found: Gathered, *, prose: bool) -> None:
     """What the words of a text are by their shape; in `prose` also what only a sentence makes a name."""
-    seen = dict.fromkeys(TOKEN.findall(text))
     known: dict[str, Known | None] = {}
-    for token in seen:
-        for shape in SHAPES[token]:
+    for several in filter(None, map(SHAPES.__getitem__, dict.fromkeys(TOKEN.findall(text)))):
+        for shape in several:
             if shape.kind == "known":
                 known[shape.name] = known_names().get(shape.name)
             else:
-                _take(shape, token, text, found, prose)
+                _take(shape, shape.written, text, found, prose)
     if known:
         _take_known(known, text, found, prose)
 
@@ -271,7 +271,8 @@ def read_prose(text: str, found: Gathered) -> None:
                 name = next(filter(None, groups), "") if isinstance(groups, tuple) else groups
                 if name.lower() not in words("no names"):
                     found.add(kind, name)
-    _read_repositories(text, found)
+    _read_before(" repo", _REPOSITORY, "repository", text, found)
+    _read_before(" branch", _NAMED_BRANCH, "branch", text, found)
     _read_own(text, found)
     for name in _TYPE.findall(text) if any(each in text for each in _TYPE_WORDS) else ():
         if (
@@ -283,12 +284,13 @@ def read_prose(text: str, found: Gathered) -> None:
     if " tool" in text or " Tool" in text:
         for groups in _AGENT_TOOL.findall(text):
             found.add("tool", "".join(groups))
-    for number in _NUMBERED_ISSUE.findall(text):
-        found.add("issue", f"#{number}", number)
+    if any(each in text for each in _ISSUE_WORDS):
+        for number in _NUMBERED_ISSUE.findall(text):
+            found.add("issue", f"#{number}", number)
     if "`" in text:
         ticked = dict.fromkeys(each.strip() for each in _TICKED.findall(text))
         several = sum(bool(_CLASS.fullmatch(each)) for each in ticked) > 1
-        for groups in _FUNCTION.findall(text):
+        for groups in _FUNCTION.findall(text) if any(each in text for each in _FUNCTION_WORDS) else ():
             if len("".join(groups)) > 2:
                 found.add("function", "".join(groups))
         for snippet in ticked:
@@ -310,7 +312,6 @@ def _read_program(program: str, text: str, found: Gathered) -> None:
 
 _SAID = (
     ("branch", _BRANCH, "branch"),
-    (" branch", _NAMED_BRANCH, "branch"),
     (" main", _TRUNK, "branch"),
     (" master", _TRUNK, "branch"),
     ("module", _MODULE, "module"),
@@ -326,12 +327,14 @@ _SAID = (
 )
 
 
-def _read_repositories(text: str, found: Gathered) -> None:
-    if " repo" not in text:
-        return
-    for name in _REPOSITORY.findall(text):
-        if name.lower().strip("-.") not in words("no names") and not name[:1].isdigit() and len(name) > 2:
-            found.add("repository", name)
+def _read_before(noun: str, named: re.Pattern[str], kind: str, text: str, found: Gathered) -> None:
+    """What is named right before a noun that says what it is."""
+    at = text.find(noun)
+    while at >= 0:
+        name = named.search(text[max(0, at - _NAME_BEFORE) : at])
+        if name and name[1].lower().strip("-.") not in words("no names") and not name[1][:1].isdigit():
+            found.add(kind, name[1])
+        at = text.find(noun, at + len(noun))
 
 
 def _read_own(text: str, found: Gathered) -> None:

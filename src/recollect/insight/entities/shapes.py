@@ -78,7 +78,7 @@ def shapes(token: str) -> tuple[Shape, ...]:
 
 
 def _shapes(token: str) -> list[Shape]:
-    found_in = _FOUND_IN.fullmatch(token)
+    found_in = _FOUND_IN.fullmatch(token) if token.count(":") > 1 else None
     if found_in:
         return [*_path(found_in[1]), *_shapes(found_in[2])]
     if "/*" in token or "*/" in token or "*." in token:
@@ -110,8 +110,7 @@ def _address(word: str) -> list[Shape]:
         return [Shape("url", name, written), *_hosted(found[1].lower(), found[2] or "", written)]
     if "@" in word:
         return _at(word)
-    local = _LOCAL.fullmatch(word)
-    if local:
+    if ":" in word and _LOCAL.fullmatch(word):
         return [Shape("url", word, word)]
     host = _HOST.fullmatch(word) if "." in word else None
     if host and host[1] in words("domains") and word not in known_names():
@@ -176,16 +175,16 @@ def _at(word: str) -> list[Shape]:
 
 
 def _number(word: str) -> list[Shape]:
-    issue = _ISSUE.fullmatch(word)
+    issue = _ISSUE.fullmatch(word) if "#" in word or word[2:3] == "-" else None
     if issue:
         number = Shape("issue", f"{issue[1] or ''}#{issue[2]}", word)
         return [number, Shape("repository", issue[1], issue[1])] if issue[1] else [number]
-    ticket = _TICKET.fullmatch(word)
+    ticket = _TICKET.fullmatch(word) if "-" in word else None
     if ticket:
         return [Shape("issue", word, word)] if ticket[1] not in words("not tickets") else []
     if _HASH.fullmatch(word) and not word.isdigit() and not word.isalpha():
         return [Shape("commit", word[:7], word)]
-    between = _RANGE.fullmatch(word)
+    between = _RANGE.fullmatch(word) if ".." in word else None
     if between:
         return [Shape("range", each[:7], each) for each in between.groups() if not each.isdigit()]
     return []
@@ -197,7 +196,7 @@ def _number(word: str) -> list[Shape]:
 def _path(word: str) -> list[Shape]:
     if ":\\" in word[1:4] or ("\\" in word and "/" not in word):
         return _windows(word)
-    bare = _POSITION.sub("", word)
+    bare = _POSITION.sub("", word) if ":" in word or "#" in word else word
     if "/" not in bare:
         return _bare_name(bare)
     if _ROUTE.fullmatch(word.partition("?")[0]):
@@ -286,9 +285,9 @@ def _bare_name(name: str) -> list[Shape]:
 def _identifier(word: str) -> list[Shape]:
     if word in known_names() or word in known_phrases():
         return [Shape("known", word, word)]
-    if _CMDLET.fullmatch(word):
+    if "-" in word and _CMDLET.fullmatch(word):
         return [Shape("function", word, word)]
-    compound = _COMPOUND.fullmatch(word)
+    compound = _COMPOUND.fullmatch(word) if "-" in word else None
     if compound and compound[1] in known_names():
         return [Shape("known", compound[1], compound[1])]
     name = word.lstrip("$")
@@ -296,13 +295,13 @@ def _identifier(word: str) -> list[Shape]:
         if name in words("env names") or ("_" in name and any(map(name.endswith, words("env endings")))):
             return [Shape("env_var", name, word)]
         return [Shape("screaming", name, word)]
-    if _SNAKE.fullmatch(word):
+    if "_" in word and _SNAKE.fullmatch(word):
         return [Shape("snake", word, word)]
     if _CAMEL.fullmatch(word):
         return [Shape("camel", word, word)]
     if _PASCAL.fullmatch(word):
         return [Shape("pascal", word, word)]
-    if _QUALIFIED.fullmatch(word):
+    if ("." in word or ":" in word) and _QUALIFIED.fullmatch(word):
         return [Shape("qualified", word, word)]
     return []
 
