@@ -103,7 +103,8 @@ def _take(shape: Shape, token: str, text: str, found: Gathered, prose: bool) -> 
         if not _is_other_id(text, token):
             found.add(kind, shape.name, shape.written)
     elif kind == "range":
-        if "index " + token not in text:
+        at = text.find(token)
+        if "index " not in text[max(0, at - 24) : at]:
             found.add("commit", shape.name, shape.written)
     elif kind == "import":
         add_import(shape.name, found)

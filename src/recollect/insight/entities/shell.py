@@ -27,6 +27,9 @@ _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*")
 _NAME = re.compile(r"[\w@./+-]+")
 _MANAGERS = frozenset(("npm", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "poetry", "cargo", "go", "gem"))
 _PACKAGE = re.compile(r"(?:@[\w.-]+/)?[A-Za-z][\w./-]*[\w]")
+_PROGRAM = re.compile(r"[A-Za-z][\w.-]*\+{0,2}")
+_FOLDER = re.compile(r"(?:[A-Za-z]:)?[\w@./+~-]+")
+_AT_COMMIT = re.compile(r"([0-9a-f]{7,40}):(.+)")
 _REFERENCE = re.compile(r"[A-Za-z][\w./-]*")
 _FLAG_VALUES = frozenset(
     (
@@ -191,13 +194,21 @@ def _read_simple(line: list[Word], found: Gathered, depth: int) -> None:
     if program in ("for", "case", "[[", "[", "function", "in", "select"):
         return
     if "/" in line[0].text:
-        _read_argument(line[0], "", found)
+        found.add("file", line[0].text)
     rest = line[1:]
+    if _is_wrapper(program, rest):
+        found.add("command", program)
+        _read_simple(rest, found, depth)
+        return
     if program not in words("idle programs"):
-        name = _command_name(program, rest)
-        if name:
-            found.add("command", name)
+        found.add("command", _command_name(program, rest))
     _read_arguments(program, rest, found, depth)
+
+
+def _is_wrapper(program: str, rest: list[Word]) -> bool:
+    """Whether a program that nobody knows is told another one to run."""
+    known = words("programs with subcommands") | words("plain programs") | words("idle programs")
+    return bool(rest) and program not in known and rest[0].text in words("programs with subcommands")
 
 
 def _unwrapped(line: list[Word], found: Gathered | None) -> list[Word]:
@@ -241,7 +252,7 @@ def _command_name(program: str, rest: list[Word]) -> str:
     """Program and subcommand, as people call what was run."""
     if program in ("python", "python3") and rest[:1] and rest[0].text == "-m" and len(rest) > 1:
         return f"{program} -m {rest[1].text}" if _NAME.fullmatch(rest[1].text) else program
-    if not re.fullmatch(r"[A-Za-z][\w.+-]*", program) or program.isupper():
+    if not _PROGRAM.fullmatch(program) or program.isupper():
         return ""
     has_subcommands = program in words("programs with subcommands")
     if program in words("builtins") and not has_subcommands and program not in words("plain programs"):
@@ -282,6 +293,8 @@ def _read_arguments(program: str, rest: list[Word], found: Gathered, depth: int)
                 _reader_of(program, before, depth)(word.text, found)
         elif patterned and word.quoted and at < 3:
             continue
+        elif before == "--repo" or (before == "-R" and program == "gh"):
+            found.add("repository", word.text)
         elif before in ("-d", "--dbname", "--database") and program in _DATABASES:
             found.add("database", word.text)
         elif not word.text.startswith("-") or "=" in word.text:
@@ -317,13 +330,17 @@ def _read_argument(word: Word, program: str, found: Gathered) -> None:
     if (
         program in words("reading folders")
         and not text.startswith("-")
-        and _NAME.fullmatch(text)
+        and _FOLDER.fullmatch(text)
         and text.strip("./")
     ):
         kinds = {each.kind for each in shapes(text)}
         if not kinds & {"file", "maybe file", "url"} and not (word.quoted and "/" not in text):
             found.add("folder", text, text)
             return
+    committed = _AT_COMMIT.fullmatch(text) if ":" in text else None
+    if committed:
+        found.add("commit", committed[1][:7], committed[1])
+        text = committed[2]
     for shape in shapes(text):
         if shape.kind in ("file", "folder", "url", "library", "repository", "person", "commit"):
             found.add(shape.kind, shape.name, shape.written)
@@ -409,9 +426,6 @@ def _read_installed(program: str, rest: list[Word], found: Gathered) -> None:
 
 def _read_gh(rest: list[Word], found: Gathered) -> None:
     plain = [word.text for word in rest]
-    for flag in ("--repo", "-R"):
-        if flag in plain and plain.index(flag) + 1 < len(plain):
-            found.add("repository", plain[plain.index(flag) + 1])
     for flag in ("--head", "--base", "-B", "-H"):
         if flag in plain and plain[:1] == ["pr"] and plain.index(flag) + 1 < len(plain):
             _add_branch(plain[plain.index(flag) + 1], found, certain=True)
