@@ -108,6 +108,26 @@ def test_a_patch_names_its_files() -> None:
     assert names(Entry(Kind.CALL, patch, tool="apply_patch"))["file"] == ["src/dock.py"]
 
 
+@pytest.mark.parametrize("tool", ["apply_patch", "Bash"])
+def test_a_patch_is_read_as_the_files_it_changes(tool: str) -> None:
+    body = '@@ -1,2 +1,3 @@\n   "devDependencies": {\n+    "tide-tables": "^2.0.0"\n   }\n'
+    if tool == "Bash":
+        found = printed(
+            "diff --git a/package.json b/package.json\nindex 1a2b3c4..5d6e7f8\n" + body, "git diff"
+        )
+    else:
+        patch = f"*** Begin Patch\n*** Update File: package.json\n{body}*** End Patch"
+        found = names(Entry(Kind.CALL, patch, tool=tool))
+    assert found["file"] == ["package.json"]
+    assert (found["library"], found["config_key"]) == (["tide-tables"], ["devDependencies"])
+
+
+def test_settings_name_the_commands_they_hold() -> None:
+    text = '{\n "scripts": {\n  "dev": "vite --host"\n },\n "allow": [\n  "Bash(git add:*)"\n ]\n}'
+    found = names(Entry(Kind.RESULT, text), call("Read", file_path="/x/settings.json"))
+    assert found["command"] == ["vite", "git add"]
+
+
 def test_what_a_forge_is_asked_is_an_endpoint() -> None:
     found = names(call("Bash", command="gh api repos/ada/harbor/pulls/7/comments"))
     assert found["api_endpoint"] == ["repos/ada/harbor/pulls/7/comments"]
@@ -127,6 +147,16 @@ def test_what_git_prints_are_commits_branches_and_people() -> None:
     assert found["branch"] == ["next", "fix/tide"]
     assert found["person"][0] == "Ada Mole"
     assert found["file"] == ["src/dock.py"]
+
+
+def test_a_forges_lists_name_requests_and_branches() -> None:
+    found = printed("12\tmoor: ships\tfix/tide\tOPEN\t2026-03-01T10:00:00Z\n", "gh pr list")
+    assert (found["issue"], found["branch"]) == (["#12"], ["fix/tide"])
+    assert printed("7\tOPEN\tTides are late\t\t2026-03-01\n", "gh issue list")["issue"] == ["#7"]
+
+
+def test_commands_between_bare_fences_are_commands() -> None:
+    assert said("Then:\n\n```\nnpm run build\nbuild done\n```\n")["command"] == ["npm run build"]
 
 
 def test_ids_of_other_things_are_no_commits() -> None:

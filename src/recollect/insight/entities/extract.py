@@ -17,7 +17,14 @@ from recollect.agents.registry import all_tools
 from recollect.insight.entities.code import read_code, without_numbers
 from recollect.insight.entities.manifest import is_settings, read_settings
 from recollect.insight.entities.mention import NAME_CHARS, Gathered, Mention
-from recollect.insight.entities.output import add_error, echoed_commands, read_errors, read_git, read_people
+from recollect.insight.entities.output import (
+    add_error,
+    echoed_commands,
+    is_command,
+    read_errors,
+    read_git,
+    read_people,
+)
 from recollect.insight.entities.prose import read_prose, read_words
 from recollect.insight.entities.shapes import shapes
 from recollect.insight.entities.shell import programs_of, read_command
@@ -40,6 +47,10 @@ _HARNESS = re.compile(
 _STARTED = re.compile(r"(/[a-z][\w-]*(?:[:.][\w-]+)*)(?=\s|$)|[^/]{0,100}<command-name>(/[\w:.-]{2,80})<")
 _TOLD_INSIDE = re.compile(r"\"cmd\": ?(\"(?:\\.|[^\"\\])*\")")  # code that calls the shell
 _TOOL = re.compile(r"[\w.:/-]{1,100}")
+_PATCHED = re.compile(
+    r"^(?:\*\*\* (?:Update|Add|Delete) File: ([^\n]+)|diff --git a/[^\n]+ b/([^\n]+))$", re.MULTILINE
+)
+_CHANGED = re.compile(r"^[+ -]|^(?:@@|index |--- |\+\+\+ ).*$", re.MULTILINE)
 _SET = re.compile(r"^(?:export )?([A-Z][A-Z0-9_]+)=", re.MULTILINE)
 _PROSE_NAMED = re.compile(r"\.(?:md|mdx|txt|rst)\b|README|CHANGELOG")
 _FOLDERS = frozenset(("workdir", "cwd", "working_directory", "working_dir", "directory", "dir_path"))
@@ -147,6 +158,9 @@ def _read_piece(text: str, fenced: str | None, found: Gathered) -> None:
         read_settings(text, f"fenced.{fenced}", found)
         read_words(text, found, prose=False)
     elif fenced in _TEXT_FENCES:
+        for line in text.splitlines() if not fenced else ():
+            if is_command(line.strip()):
+                read_command(line, found)
         read_words(text, found, prose=True)
         read_errors(text, found)
     else:
@@ -249,8 +263,20 @@ def _looks_like_folder(path: str) -> bool:
     return not any(each.kind in ("file", "maybe file") for each in shapes(path))
 
 
+def _read_patch(text: str, found: Gathered) -> None:
+    """A patch or diff, file by file; what stands before the first is a text."""
+    before, *pieces = _PATCHED.split(text)
+    _read_text(before, found)
+    for path, other, piece in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
+        found.add("file", path or other)
+        _read_source(_CHANGED.sub("", piece), path or other, found)
+
+
 def _read_source(text: str, path: str, found: Gathered) -> None:
     """A piece of a file: code, sentences or settings, as its name has it."""
+    if not path and _PATCHED.search(text):
+        _read_patch(text, found)
+        return
     ending = path.rpartition(".")[2].lower() if "." in path else ""
     if is_settings(path):
         read_settings(without_numbers(text), path, found)
@@ -335,6 +361,9 @@ def _read_output(text: str, command: str, found: Gathered) -> None:
         read_command(line, found)
     if shows and _PROSE_NAMED.search(command):
         _read_text(without_numbers(text), found)
+        return
+    if "\ndiff --git a/" in text or text.startswith("diff --git a/"):
+        _read_patch(text, found)
         return
     settings = [word for word in command.split() if is_settings(word)] if shows else []
     if len(settings) == 1:

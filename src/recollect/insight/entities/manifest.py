@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from recollect.insight.entities.mention import Gathered
+from recollect.insight.entities.shell import read_command
 from recollect.insight.entities.words import known_names, words
 
 LINES_MAX = 400
@@ -14,6 +15,7 @@ _JSON_ITEM = re.compile(r"\s*\"([@\w./-]{1,80})\",?\s*$")
 _SECTION = re.compile(r"\s*\[\[?\s*([\w.\"'@/ -]{1,80}?)\s*\]\]?\s*$")
 _ASSIGNED = re.compile(r"\s*([\w.-]{1,60}|\"[^\"]{1,60}\")\s*=\s*(.*)")
 _YAML_KEY = re.compile(r"( {0,4})([\w-]{2,50}):(?: (.*)|$)")
+_ALLOWED = re.compile(r"Bash\(([a-z][\w ./-]{1,80})")  # what an agent may run without asking
 _PACKAGE = re.compile(r"(?:@[\w.-]+/)?[A-Za-z][\w.-]*")
 _VERSION = re.compile(r"\"?[\^~>=<v]*\s*\d|\"?(?:workspace|npm|file|latest|\*)|\{")
 _SETTINGS = re.compile(
@@ -57,6 +59,8 @@ def read_settings(text: str, path: str, found: Gathered) -> None:
 def _read_json(lines: list[str], is_manifest: bool, found: Gathered) -> None:
     section = ""
     for line in lines:
+        for command in _ALLOWED.findall(line):
+            read_command(command, found)
         key = _JSON_KEY.match(line)
         if key:
             name, value = key[1], key[2].rstrip(",")
@@ -71,6 +75,8 @@ def _read_json(lines: list[str], is_manifest: bool, found: Gathered) -> None:
                 found.add("library", name)
             else:
                 _add_key(name, found)
+                if section == "scripts":
+                    read_command(value.strip('"'), found)
         elif is_manifest and (section in words("dependency sections") or not section):
             item = _JSON_ITEM.match(line)
             if (

@@ -29,6 +29,9 @@ _BRANCHES = (
     ("HEAD -> ", re.compile(r"HEAD -> ([\w./-]+)")),
     (" * branch ", re.compile(r"^ \* branch +([\w./-]+) +->", re.MULTILINE)),
 )  # fmt: skip
+_REQUESTS = re.compile(
+    r"^#?(\d{1,6})\t(?:[^\t\n]+\t([\w./-]+)\t(?:OPEN|DRAFT|MERGED|CLOSED)|OPEN\t|CLOSED\t)", re.MULTILINE
+)
 _LISTED = re.compile(
     r"^[*+ ] (?:remotes/)?([\w./-]+)(?: -> .*)?$|^[*+ ] ([\w./-]+) +[0-9a-f]{7,}", re.MULTILINE
 )
@@ -98,6 +101,10 @@ def read_git(text: str, found: Gathered, *, lists_branches: bool = False, is_juj
     for sign, pattern in _BRANCHES:
         if sign in text:
             _add_branches(pattern.findall(text), found)
+    if "\t" in text:
+        for number, branch in _REQUESTS.findall(text):
+            found.add("issue", f"#{number}", number)
+            _add_branches([branch], found)
     if lists_branches:
         _add_branches(("".join(groups) for groups in _LISTED.findall(text)), found)
     if is_jujutsu:
@@ -168,9 +175,10 @@ def echoed_commands(text: str) -> list[str]:
     """The command lines that programs print before they run them."""
     if not any(sign in text for sign in _ECHOES):
         return []
-    return [line for groups in _ECHOED.findall(text) if _is_program(line := "".join(groups))]
+    return [line for groups in _ECHOED.findall(text) if is_command(line := "".join(groups))]
 
 
-def _is_program(line: str) -> bool:
+def is_command(line: str) -> bool:
+    """Whether a line begins with a program that is told something."""
     head, _, rest = line.partition(" ")
     return head in words("programs with subcommands") or (bool(rest) and head in words("plain programs"))
