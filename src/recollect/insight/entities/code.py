@@ -217,6 +217,8 @@ def _add_names(names: str, found: Gathered) -> None:
 
 def add_javascript(path: str, found: Gathered) -> None:
     """What an import path of JavaScript names: the project's own module, one of Node's, or a package."""
+    if "://" in path:
+        return
     if " " in path or path.startswith(("./", "../", "~", "#", "$", "@/", "/")):
         if any(each.kind == "file" for each in shapes(path)):
             found.add("file", path)
