@@ -681,7 +681,7 @@ class Memory:
         """Bring the derived tables up to date, unless someone is writing: then the next one to index does."""
         from recollect.insight.entities.table import catch_up_a_step, unread_entries
 
-        with contextlib.suppress(StoreBusy, StoreWriteFailed):
+        with _without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
             with self._store.view() as view:
                 total, left = view.info().rows_end, unread_entries(view)
             while left:

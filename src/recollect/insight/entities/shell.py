@@ -207,8 +207,11 @@ def _read_simple(line: list[Word], found: Gathered, depth: int) -> None:
 
 def _is_wrapper(program: str, rest: list[Word]) -> bool:
     """Whether a program that nobody knows is told another one to run."""
-    known = words("programs with subcommands") | words("plain programs") | words("idle programs")
-    return bool(rest) and program not in known and rest[0].text in words("programs with subcommands")
+    if not rest or rest[0].text not in words("programs with subcommands"):
+        return False
+    return not any(
+        program in words(each) for each in ("programs with subcommands", "plain programs", "idle programs")
+    )
 
 
 def _unwrapped(line: list[Word], found: Gathered | None) -> list[Word]:
