@@ -26,8 +26,8 @@ from typing import Any
 from recollect import Memory
 from recollect.config import load_config
 from recollect.insight.commands import command_of, is_shell
-from recollect.insight.told import is_narration
 from recollect.insight.variants import plain_form, variant_key
+from recollect.search.sentences import is_narration
 from recollect.store.contract import View
 from recollect.values.records import Flag, Kind
 from recollect.values.stored import StoredEntry

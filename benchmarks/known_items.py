@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from recollect import Memory
-from recollect.search.stop_words import EVERYDAY
 from recollect.values.records import Flag, Kind
+from recollect.values.stop_words import EVERYDAY
 from recollect.values.stored import StoredEntry
 
 _Any = TypeVar("_Any")

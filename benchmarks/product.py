@@ -194,9 +194,10 @@ def distinct_pieces(chosen: Sequence[Any]) -> list[str]:
     return list(dict.fromkeys(piece for entry in chosen for piece in pieces_of(entry)))
 
 
-def search(opened: Any, question: str, mode: str, filters: str = "") -> int:
+def search(opened: Any, question: str, mode: str, filters: str = "", *, by_session: bool = False) -> int:
     """Everything a person sees of the best ten; how many there were."""
-    found = opened.search(f"{plain_words(question)} {filters}".strip(), mode=mode, limit=10)
+    asked = f"{plain_words(question)} {filters}".strip()
+    found = opened.search(asked, mode=mode, limit=10, by_session=by_session)
     return len([(hit.id, hit.snippet.text, hit.session.facts.project) for hit in found.hits])
 
 
@@ -215,6 +216,7 @@ def plain_words(question: str) -> str:
 def text_asker(store: Path, k: int) -> Iterator[Callable[[str], list[int]]]:
     """The text index by itself: words to rows."""
     from recollect.search.cache_folder import store_folder
+    from recollect.search.projects import by_name
     from recollect.search.query import Word
     from recollect.search.session_filters import Sessions
     from recollect.search.text.index import TextIndex
@@ -223,7 +225,7 @@ def text_asker(store: Path, k: int) -> Iterator[Callable[[str], list[int]]]:
     with memory(store) as opened, opened.view() as view:
         info = view.info()
         index = TextIndex.open(store_folder(opened.config.cache, info.id), info.id, info.epoch)
-        matcher = Matcher(index, Sessions(view.session_rows()))
+        matcher = Matcher(index, Sessions(by_name(view)))
 
         def ask(question: str) -> list[int]:
             rows: list[int] = index.search(matcher.words(list(map(Word, question.split()))), k).rows.tolist()

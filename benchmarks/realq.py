@@ -1,8 +1,9 @@
 """Real questions over real logs: `python -m benchmarks.realq --corpus DIR --evaldata DIR`.
 
-Two things are measured on one store made of the corpus, with one set of defaults:
+Three things are measured on one store made of the corpus, with one set of defaults:
 
     RealQ        questions a developer asked of these logs, answers known; EVALDATA/realq has them
+    brief        the same questions, answered in three sentences
     known items  questions drawn from the logs by script, each with one right answer
 
 Plain BM25 over the same entries is asked RealQ in the same minute. Prints one table against the marks.
@@ -51,9 +52,7 @@ class Lab:
 
 def asked(lab: Lab) -> Iterator[Row]:
     """RealQ, for us and for BM25."""
-    harness = lab.harness
-    lines = (lab.data / "dev.jsonl").read_text("utf-8").splitlines()
-    questions = [harness.Question(json.loads(line)) for line in lines if line.strip()]
+    harness, questions = lab.harness, _questions(lab)
     systems = {name: harness.SYSTEMS[name](lab.memory) for name in ("product", "bm25")}
     shares = {
         name: harness.summed(harness.score(system, questions, note=lambda told: None))
@@ -74,6 +73,26 @@ def asked(lab: Lab) -> Iterator[Row]:
             )
 
 
+def brief(lab: Lab) -> Iterator[Row]:
+    """Whether the three sentences of `recall --brief` hold the answer."""
+    for way, named in (("project given", True), ("no project", False)):
+        questions = _questions(lab)
+        good = letters = 0
+        for question in questions:
+            project = question.project if named else ""
+            found = lab.memory.brief([], question.text, project=project, now=question.now)
+            text = "\n".join(said.text for said in found.sentences)
+            good += question.answered(text)
+            letters += len(text)
+        yield Row(
+            what=f"{way}, three sentences of recall --brief",
+            ours=str(round(100 * good / len(questions))),
+            peer=f"{letters // len(questions)} letters",
+            mark="",
+            met=None,
+        )
+
+
 def known(lab: Lab) -> Iterator[Row]:
     """What stands first where one entry is meant."""
     for kind, drawn in items(lab.memory).items():
@@ -90,7 +109,7 @@ def known(lab: Lab) -> Iterator[Row]:
         )
 
 
-ROWS = {"realq": asked, "known": known}
+ROWS = {"realq": asked, "brief": brief, "known": known}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -124,6 +143,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(report.table([row for _, row in rows]))
     report.write(arguments.json, "recollect.benchmarks.realq", rows, {}, {})
     return report.status(rows)
+
+
+def _questions(lab: Lab) -> list[Any]:
+    lines = (lab.data / "dev.jsonl").read_text("utf-8").splitlines()
+    return [lab.harness.Question(json.loads(line)) for line in lines if line.strip()]
 
 
 def _percent(share: dict[str, Any]) -> int:

@@ -72,6 +72,19 @@ def hybrid(lab: SearchLab) -> Iterator[Row]:
         )
 
 
+def grouped(lab: SearchLab) -> Iterator[Row]:
+    stocked = lab.largest
+    ours = lab.worker(stocked.home, "grouped", stocked.store, stocked.subject, lab.effort.rounds)
+    yield Row(
+        what=f"hits by session beside hits alone, {stocked.facts['entries']:,} entries, by turns",
+        ours=f"{ours['ratio']:.2f}x, {_both(ours['grouped'])}",
+        peer=f"hits alone {_both(ours['flat'])}",
+        mark="<= 1.2x",
+        met=_judged(stocked, ours["ratio"] <= 1.2),
+        detail=ours,
+    )
+
+
 def fresh(lab: SearchLab) -> Iterator[Row]:
     stocked = lab.largest
     asked = iter(map(product.plain_words, stocked.questions()))
@@ -165,7 +178,7 @@ def searchable(lab: SearchLab) -> Iterator[Row]:
 
 
 ROWS: dict[str, Callable[[SearchLab], Iterator[Row]]] = {
-    row.__name__: row for row in (text, vector, hybrid, fresh, index, embed, searchable)
+    row.__name__: row for row in (text, vector, hybrid, grouped, fresh, index, embed, searchable)
 }
 
 

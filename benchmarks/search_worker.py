@@ -3,6 +3,7 @@
 python -m benchmarks.search_worker logs CORPUS TARGET COPY FILES_JSON
 python -m benchmarks.search_worker subject STORE FOLDER QUESTIONS VECTORS
 python -m benchmarks.search_worker warm STORE FOLDER MODE ROUNDS
+python -m benchmarks.search_worker grouped STORE FOLDER ROUNDS
 python -m benchmarks.search_worker index-alone STORE FOLDER ROUNDS
 python -m benchmarks.search_worker nearest FOLDER SCRATCH ROUNDS
 python -m benchmarks.search_worker reindex STORE SCRATCH
@@ -15,6 +16,7 @@ import json
 import os
 import random
 import re
+import statistics
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -95,6 +97,29 @@ def warm(store: Path, folder: Path, mode: str, rounds: int) -> dict[str, object]
     return {"first_ms": first * 1e3, "warm": spread(seconds), "without_hits": found.count(0)}
 
 
+def grouped(store: Path, folder: Path, rounds: int) -> dict[str, object]:
+    """The same questions with and without sessions told beside the hits, by turns."""
+    warm_up, timed = Subject(folder).questions()
+    with product.memory(store) as opened:
+
+        def ask(question: str, by_session: bool) -> float:
+            start = time.perf_counter()
+            product.search(opened, question, "hybrid", by_session=by_session)
+            return time.perf_counter() - start
+
+        for question in warm_up:
+            ask(question, True)
+        taken: dict[bool, list[list[float]]] = {False: [], True: []}
+        for turn in range(rounds):
+            # All questions one way, then the other: what was just asked is still in memory.
+            for by_session in (turn % 2 == 0, turn % 2 == 1):
+                taken[by_session].append([ask(each, by_session) for each in timed])
+    flat, told = (
+        [statistics.median(each) for each in zip(*taken[way], strict=True)] for way in (False, True)
+    )
+    return {"flat": spread(flat), "grouped": spread(told), "ratio": sum(told) / sum(flat)}
+
+
 def index_alone(store: Path, folder: Path, rounds: int) -> dict[str, object]:
     """The text index by itself: a question's words to the rows of the best entries."""
     warm_up, timed = Subject(folder).questions()
@@ -146,6 +171,8 @@ def main(argv: list[str]) -> None:
             answer = subject(Path(store), Path(folder), int(questions), int(vectors))
         case ["warm", store, folder, mode, rounds]:
             answer = warm(Path(store), Path(folder), mode, int(rounds))
+        case ["grouped", store, folder, rounds]:
+            answer = grouped(Path(store), Path(folder), int(rounds))
         case ["index-alone", store, folder, rounds]:
             answer = index_alone(Path(store), Path(folder), int(rounds))
         case ["nearest", folder, scratch, rounds]:

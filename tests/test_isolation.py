@@ -257,6 +257,7 @@ COMMANDS = {
     "init": "--yes",
     "inspect": "{store}",
     "mcp": "",
+    "projects": "",
     "recall": "harbor light",
     "reparse": "",
     "resume": "{session} --to codex --dry-run",

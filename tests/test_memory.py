@@ -69,16 +69,29 @@ def project(memory: Memory) -> str:
     return memory.session(SESSION).facts.project
 
 
+def two_projects(memory: Memory) -> tuple[str, str]:
+    one, two, *_ = sorted(each.name for each in memory.projects())
+    return one, two
+
+
+def split(memory: Memory) -> object:
+    one, two = two_projects(memory)
+    memory.join_projects(one, two)
+    return memory.split_project(two)
+
+
 # What each verb is asked. It must answer something, and the same on every engine.
 VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "append": lambda memory, _: memory.append(segment(0)),
     "around": lambda memory, _: memory.around(memory.tail(SESSION, 3)[0], 1, 1),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
+    "brief": lambda memory, _: [said.text for said in memory.brief(["token"], "clock skew").sentences],
     "capture": lambda memory, _: memory.capture() == 0,
     "catalog": lambda memory, _: memory.catalog(project(memory), imported=True).sections,
     "check": lambda memory, _: memory.check() == [],
     "is_busy": lambda memory, _: not memory.is_busy(),
+    "join_projects": lambda memory, _: memory.join_projects(*two_projects(memory)),
     "kept_aside": lambda memory, _: memory.kept_aside() == [],
     "acknowledge": lambda memory, _: memory.acknowledge() == [],
     "checkpoint": lambda memory, _: appended(memory).checkpoint(),
@@ -107,13 +120,17 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "info": lambda memory, _: (memory.info().entries, memory.info().lines, memory.info().subagents),
     "ingest": lambda memory, _: memory.ingest([DATA]),
     "name": lambda memory, _: memory.name == str(memory.config.store),
+    "label_project": lambda memory, _: memory.label_project(project(memory), "domain=keys").labels,
     "odd_lines": lambda memory, _: memory.odd_lines(),
     "open": lambda memory, _: sessions(Memory.open(config=memory.config)),
     "page": lambda memory, _: memory.page("markdown", *memory.assemble("token expiry clock skew"))[1:],
+    "projects": lambda memory, _: memory.projects(),
+    "projects_by_folder_name": lambda memory, _: memory.projects_by_folder_name() == {},  # all imported
     "raw": lambda memory, _: b"".join(memory.raw(SESSION)),
     "read": lambda memory, _: memory.read(entry_id(memory)),
     "reassemble": lambda memory, _: saved(memory) and pieces(memory.reassemble("mine")[0]),
     "recall": lambda memory, _: memory.recall(["token"], "what was done about token expiry?").text,
+    "rename_project": lambda memory, _: memory.rename_project(project(memory), "Quay").name,
     "repair": lambda memory, _: (memory.repair().lost_lines, memory.info().entries),
     "reparse": lambda memory, _: memory.reparse(),
     "save_thread": lambda memory, _: len(saved(memory).pieces),
@@ -126,6 +143,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "show": lambda memory, _: list(memory.show(SESSION)),
     "snapshot": lambda memory, folder: copied(memory, folder),
     "sources": lambda memory, _: [(s.file.path, s.session, s.lines, s.cursor) for s in memory.sources()],
+    "split_project": lambda memory, _: split(memory),
     "standing": lambda memory, _: memory.standing(),
     "tail": lambda memory, _: memory.tail(SESSION, 3),
     "take_missed": lambda memory, _: memory.take_missed(),

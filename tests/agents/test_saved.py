@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.agents.registry import agent_of, agents
-from recollect.agents.saved import SavedThreads, curated_file, is_conversation
+from recollect.agents.saved import SavedThreads, curated_file
+from recollect.light.sources import is_conversation
 from recollect.testing.agents import (
     JSON,
     assert_resumes,

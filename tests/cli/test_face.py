@@ -241,7 +241,7 @@ class TestDocuments:
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "how": ["pytest"], "fix": ["1 failed"], "show": ["a1b2"], "tail": ["a1b2"], "sessions": ["--all"],
-            "usage": [], "status": [], "init": ["--dry-run", "--agent", "claude"],
+            "projects": [], "usage": [], "status": [], "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
             "entities": [], "entity": ["tokens.py"], "recall": ["token"], "assemble": ["token"], "saved": [],
             "resume": ["a1b2", "--to", "claude", "--dry-run"], "index": [],
@@ -263,6 +263,7 @@ class TestDocuments:
         objects.append(filled("hook", "install", "--agent", "claude", "--json").json)
         objects.append(filled("hook", "remove", "--agent", "claude", "--json").json)
         objects.append(filled("embedder", "estimate", "--json").json)
+        objects.append(filled("projects", "label", "ada/harbor", "domain=keys", "--json").json)
         objects.append(filled("show", objects[1]["hits"][0]["id"], "--json").json)
         for name, field in (
             ("search", "hits"),

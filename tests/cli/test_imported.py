@@ -42,6 +42,14 @@ def test_sessions_and_threads(both: Recollect) -> None:
         assert ["imported" in row for row in rows] == ["Paint" in row for row in rows]
 
 
+def test_projects(both: Recollect, tmp_path: Path) -> None:
+    strange = rollout(uuid_of(8), "Paint the gate.", cwd="/evil/gate", minute=40)
+    assert both("ingest", put(tmp_path / "more", strange, uuid_of(8))).code == 0
+    assert marked(both("projects", "--json").json["projects"], "name") == {"harbor": False, "gate": True}
+    rows = both("projects").out.splitlines()[1:]
+    assert ["imported" in row for row in rows] == ["gate" in row for row in rows]
+
+
 def test_a_session_and_its_entries(both: Recollect) -> None:
     for session, strange in ((OWN, False), (STRANGE, True)):
         shown = both("show", session, "--json").json
@@ -77,6 +85,13 @@ def test_an_imported_entry_in_an_own_session_says_it_itself(both: Recollect, tmp
     assert both("show", OWN).out.count("(imported)") >= 1
     recalled = both("recall", "sink the walrus boat").out
     assert " imported user, " in recalled
+    found = both("search", "sink boat", "--mode", "text").out.splitlines()
+    assert not any("imported" in line for line in found if not line.startswith(" "))
+    assert all("imported" in line for line in found if "Sink the walrus" in line)
+    answers_to_it = both("search", "session:" + OWN + " kind:answer", "--mode", "text").out
+    assert "asked (imported)  Sink the walrus boat." in answers_to_it
+    brief = both("recall", "--brief", "sink the walrus boat").out.splitlines()
+    assert "  imported  Sink the walrus boat." in brief[0]
     assert not both("show", OWN, "--json").json["session"]["imported"]
 
 

@@ -33,6 +33,8 @@ def test_fix_shows_what_worked_and_what_was_said_in_the_end(asked: Any) -> None:
     assert "then worked: make tides | tail -3" in said
     assert "told: The gauge at pier nine was missing a float." in said
     assert "Let me check" not in said
+    steps = [line.split()[1:] for line in said.splitlines()[-1:]]
+    assert steps == [["Edit", "/w/gauge.py"]]  # behind what ended it
     found = asked("fix", ERROR, "--json").json["found"][0]
     assert (found["told"], found["quote"]) == (True, "The gauge at pier nine was missing a float.")
 
@@ -104,3 +106,13 @@ def test_a_list_of_a_project_that_is_none_asks_which_was_meant(asked: Any, comma
 def test_what_is_near_to_nothing_asks_nothing(asked: Any) -> None:
     for words in (["zzz"], ["show", "99999999"], ["search", "x", "--zyzzyva"]):
         assert "did you mean" not in asked(*words).err
+
+
+def test_a_step_is_one_line_and_of_a_long_path_its_end(recollect: Any, tmp_path: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Let the tides run")
+    talk.call("Bash", ERROR, failed=True, command="make tides")
+    talk.call("Edit", "done", file_path="/home/ada/harbor/src/tides/gauge.py", old_string="a", new_string="b")
+    talk.write(tmp_path / "logs")
+    recollect("ingest", tmp_path / "logs")
+    assert recollect("fix", ERROR).out.splitlines()[-1].split()[1:] == ["Edit", "…/src/tides/gauge.py"]

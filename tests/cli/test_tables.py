@@ -63,6 +63,8 @@ def tables(
         ["convert", str(DATA / "claude"), "-o", str(tmp_path / "made.h5")],
         ["sessions"],
         ["sessions", "--all"],
+        ["projects"],
+        ["projects", "label", "ada/harbor", "domain=keys"],
         ["threads"],
         ["index"],
         ["entities"],

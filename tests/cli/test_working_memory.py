@@ -103,5 +103,6 @@ class TestResume:
         filled("ingest", files(home)[0])
         assert filled("search", "kind:prompt", "--json").json["total"] == before
         assert filled("usage", "--json").json["total"] == used["total"]
-        [copy] = [s for s in filled("sessions", "--json").json["sessions"] if s["id"] == files(home)[0].stem]
-        assert copy["relation"] == "fork"
+        listed = [each["id"] for each in filled("sessions", "--json").json["sessions"]]
+        assert files(home)[0].stem not in listed
+        assert filled("show", files(home)[0].stem, "--json").json["session"]["relation"] == "fork"

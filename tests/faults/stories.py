@@ -150,7 +150,9 @@ def while_read(step: Step) -> Step:
 
 
 class KeepingStory(Story):
-    """What a person keeps: vectors, derived tables, saved threads, copies; and everything derived again."""
+    """What a person keeps: vectors, derived tables, saved threads, what was decided about projects, copies;
+    and everything derived again.
+    """
 
     name = "keeping"
     grown_from = 99
@@ -176,6 +178,8 @@ class KeepingStory(Story):
             lambda store: memory(store).snapshot(self.copy(store, "first")),
             save_thread,
             edit_thread,
+            rename_project,
+            label_project,
             lambda store: memory(store).reparse(),
             lambda store: memory(store).snapshot(self.copy(store, "second")),
             lambda store: store.append(pieces[1]),
@@ -202,6 +206,7 @@ class KeepingStory(Story):
         last = self.states[-1]
         assert last is not None
         assert (len(last["copies"]), list(last["vectors"]), len(last["saved"])) == (2, ["toy"], 1)
+        assert [each.op for each in last["decided"]] == ["rename", "label"]
         self.between[5] = [before | {"copies": {"first.h5": copy}}]
 
     def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
@@ -244,6 +249,17 @@ def edit_thread(store: Hdf5Store) -> None:
     with store.writer() as writer:
         edit(writer, "kept", Edit("rename", 0, 0, "kept on"), now_ms=2)
         writer.commit()
+
+
+def rename_project(store: Hdf5Store) -> None:
+    first = min(each.name for each in memory(store).projects())
+    with mock.patch("recollect.memory._now_ms", return_value=3):
+        memory(store).rename_project(first, "Quay")
+
+
+def label_project(store: Hdf5Store) -> None:
+    with mock.patch("recollect.memory._now_ms", return_value=4):
+        memory(store).label_project("Quay", "domain=ships")
 
 
 class MendingStory(Story):

@@ -23,6 +23,7 @@ from tests.support import DATA
 
 from recollect.config import Config
 from recollect.intake.discover import discover
+from recollect.intake.notes import decisions
 from recollect.light.disk import Disk
 from recollect.light.journal import Journal
 from recollect.memory import Memory
@@ -127,6 +128,7 @@ def state_of_view(seen: View) -> State:
             for model in seen.vector_models()
         },
         "saved": [(thread.id, thread.name, len(thread.pieces)) for thread in saved(seen)],
+        "decided": decisions(seen, seen.session_clues()),
     }
 
 
@@ -145,6 +147,7 @@ class Story:
         "derived",
         "vectors",
         "saved",
+        "decided",
     )  # what an ingest neither makes nor loses
     is_repeatable: ClassVar[bool] = True  # a step that failed may simply be taken again
     told_as: ClassVar[tuple[str, ...]] = (STORE,)  # what an error must name one of

@@ -50,6 +50,20 @@ def test_the_very_words_are_told_from_words_that_are_alike(folder: Path) -> None
         assert not any(each.exact for each in found)
 
 
+def test_a_line_that_was_never_met_is_found_by_the_code_it_names(folder: Path) -> None:
+    code, words = failing(1, "tides: ERR_GAUGE_DRY"), failing(2, "net: the tides at pier nine came in 200 ok")
+    with remembered(folder, code, words) as memory:
+        found = memory.fix("net::ERR_GAUGE_DRY the tides at pier nine 200 (OK)")
+        assert [(each.hit.session.facts.id[7], each.exact) for each in found] == [("1", False)]
+
+
+def test_a_name_that_is_no_code_of_an_error_finds_no_other(folder: Path) -> None:
+    named, words = failing(1, "ran with NODE_ENV=test"), failing(2, "Error: the gauge plugin is missing")
+    with remembered(folder, named, words) as memory:
+        found = memory.fix("Error: NODE_ENV the gauge plugin is missing there")
+        assert found[0].hit.session.facts.id[7] == "2"
+
+
 def test_an_error_that_shares_a_word_or_two_was_another_one(folder: Path) -> None:
     with remembered(folder, failing(1), failing(2, "the printer at the gate is out of paper")) as memory:
         found = memory.fix("TideError: the gauge at pier seven is dry")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.memories import open_memory
+from tests.support.views import named_sessions
 
 from recollect.cli.screen import Screen
 from recollect.cli.threads import threads as threads_command
@@ -136,7 +137,7 @@ def test_threads_are_the_closure_of_their_ties_in_any_order(found: list[Session]
     made = threads(found)
     assert {frozenset(each.facts.id for each in thread.sessions) for thread in made} == expected
     for thread in made:
-        rows = Sessions(numbered).where("thread", thread.id)
+        rows = Sessions(named_sessions(numbered)).where("thread", thread.id)
         assert {numbered[row].facts.id for row in rows} == {each.facts.id for each in thread.sessions}
 
 
@@ -162,7 +163,7 @@ class TestCommand:
 
         def run(*, as_json: bool = False, **words: Any) -> str:
             screen = Screen(json=as_json, color=False, quiet=False)
-            args = argparse.Namespace(**{"project": "", "limit": 0, **words})
+            args = argparse.Namespace(**{"project": "", "label": "", "limit": 0, **words})
             assert threads_command(args, screen) == 0
             screen.flush()
             return capsys.readouterr().out

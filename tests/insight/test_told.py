@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from recollect.insight.told import QUOTE_CHARS, Listener
+from recollect.insight.told import Listener
+from recollect.search.sentences import QUOTE_CHARS
 from recollect.values.records import Entry, Kind
 from recollect.values.stored import StoredEntry
 
@@ -108,3 +109,11 @@ def test_an_error_of_common_words_alone_is_known_by_them() -> None:
     told = listener("Error: file not found").best(answers("The file was not found due to a typo."), [0])
     assert told is not None
     assert told.is_telling
+
+
+def test_what_ended_an_error_is_quoted_before_what_only_says_it_again() -> None:
+    told = listener().best(
+        answers(f"The error is {ERROR}.\nThe fix: the gauge at pier nine has a float."), [0]
+    )
+    assert told is not None
+    assert told.quote == "The fix: the gauge at pier nine has a float."

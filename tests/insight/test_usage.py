@@ -159,7 +159,7 @@ class TestGroups:
         with pytest.raises(UsageError) as caught:
             summarise(columns([]), "month", {})
         assert "month" in str(caught.value)
-        assert "day, model, project, session, agent" in caught.value.hint
+        assert "day, model, project, label, session, agent" in caught.value.hint
 
 
 class TestUnknownPrices:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.light import project
-from recollect.light.project import project_of
+from recollect.light.project import is_in_git, project_of, repository_folder
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +28,8 @@ def _repository(folder: Path, url: str = "", name: str = "demo") -> Path:
 
 
 REMOTES = {
+    "https://github.com/.": "demo",
+    "https://github.com/owner/..": "demo",
     "https://github.com/owner/name.git": "github.com/owner/name",
     "https://github.com/owner/name": "github.com/owner/name",
     "https://github.com/owner/name/": "github.com/owner/name",
@@ -155,3 +157,43 @@ def test_a_broken_git_configuration_gives_the_folders_name(tmp_path: Path, confi
     folder = _repository(tmp_path)
     (folder / ".git" / "config").write_bytes(config)
     assert project_of(str(folder)) == "demo"
+
+
+@pytest.mark.parametrize(
+    ("folder", "of"),
+    [
+        ("/srv/quay/.worktrees/1", "/srv/quay"),
+        ("/srv/quay/.worktrees/1/src/deep", "/srv/quay"),
+        ("/srv/quay/.claude/worktrees/agent-a1", "/srv/quay"),
+        ("D:\\quay\\.claude\\worktrees\\agent-a1", "D:/quay"),
+        ("/repo/.worktrees/1", "/repo"),
+        ("/home/ada/.worktrees/quay", "/home/ada/.worktrees/quay"),
+        ("/Users/ada/.codex/worktrees/4f/quay", "/Users/ada/.codex/worktrees/4f/quay"),
+        ("/root/.worktrees/quay", "/root/.worktrees/quay"),
+        ("/srv/worktrees/quay", "/srv/worktrees/quay"),
+        ("/srv/quay/.worktrees", "/srv/quay/.worktrees"),
+        ("/srv/quay/", "/srv/quay"),
+        ("", ""),
+    ],
+)
+def test_a_worktree_inside_of_a_repository_is_that_repository(folder: str, of: str) -> None:
+    assert repository_folder(folder) == of
+
+
+def test_a_worktree_that_is_gone_has_its_repositorys_name(tmp_path: Path) -> None:
+    assert project_of(str(tmp_path / "quay" / ".worktrees" / "1")) == "quay"
+
+
+@pytest.mark.parametrize(
+    ("below", "name"), [("/d" * 63, "demo"), ("/d" * 64, "d"), ("/d/" + "e" * 4_096, "e" * 4_096)]
+)
+def test_git_is_looked_for_no_further_than_folders_go(tmp_path: Path, below: str, name: str) -> None:
+    """A log can claim any folder; each level of it would be asked for."""
+    assert project_of(f"{_repository(tmp_path)}{below}") == name
+
+
+def test_whether_git_is_there(tmp_path: Path) -> None:
+    folder = _repository(tmp_path)
+    assert is_in_git(str(folder / "src"))
+    assert not is_in_git(str(tmp_path))
+    assert not is_in_git("demo")

@@ -132,7 +132,8 @@ class TestAnswers:
         found = lasting.text("search_memory", query="refresh", k=1)
         head = found.splitlines()[2]
         assert re.fullmatch(
-            r"[0-9a-f]{12}  \w+.*  harbor  2026-03-02 09:\d\d  session 5a3e1c00-\S+  [\d,]+ tokens.*", head
+            r"[0-9a-f]{12}  \w+.*  \S+/harbor  2026-03-02 09:\d\d  session 5a3e1c00-\S+  [\d,]+ tokens.*",
+            head,
         )
 
     def test_pages_of_hits_follow_one_another(self, lasting: Scripted) -> None:

@@ -435,7 +435,14 @@ class TestCommand:
         monkeypatch.setenv("RECOLLECT_CONFIG", str(Path(memory.name).parent / "config.toml"))
 
         def run(*question: str, json: bool = False, **options: Any) -> tuple[str, str]:
-            given = {"term": [], "budget_tokens": 2000, "project": None, "strict": False, **options}
+            given = {
+                "term": [],
+                "budget_tokens": 2000,
+                "project": None,
+                "strict": False,
+                "brief": False,
+                **options,
+            }
             args = Namespace(store=memory.name, question=list(question), quiet=False, **given)
             assert command(args, Screen(json=json, color=False, quiet=False)) == 0
             return capsys.readouterr()

@@ -20,7 +20,7 @@ DAY_MS = 86_400_000
 NOW_MS = 20_000 * DAY_MS
 
 
-UNSAID = {"exact": 0, "complete": 0, "turn": 0, "exchange": 0.0}
+UNSAID = {"exact": 0, "complete": 0, "turn": 0, "exchange": 0.0, "alike": 0.0}
 
 
 def candidates(*entries: dict[str, Any]) -> Candidates:
@@ -49,6 +49,7 @@ def any_candidates(draw: st.DrawFn) -> Candidates:
             "complete": st.integers(0, 1),
             "turn": st.integers(0, 9),
             "exchange": st.just(0.0) | st.floats(0, 1.5, width=32),
+            "alike": st.floats(-1, 1, width=32),
         }
     )
     return candidates(*({**draw(entry), "row": row, "session": row // 7} for row in numbers))
@@ -62,6 +63,7 @@ any_options = st.builds(
     window=st.none() | st.just((NOW_MS - 5 * DAY_MS, NOW_MS - DAY_MS)),
     now_ms=st.just(NOW_MS),
     recency=st.booleans(),
+    present=st.booleans(),
     boosted_sessions=st.sampled_from([(), (1, 3)]),
 )
 
@@ -369,9 +371,9 @@ def test_lengths_and_quotations_may_be_left_out() -> None:
     assert rank(bare, Options()).scores.tolist() == rank(found, Options()).scores.tolist()
 
 
-def test_the_rows_beside_the_best_are_two_on_either_side_of_a_page_of_them() -> None:
+def test_the_rows_beside_the_best_are_two_on_either_side_of_the_first_of_them() -> None:
     assert neighbours(np.array([10])).tolist() == [8, 9, 10, 11, 12]
-    assert 10 <= len(neighbours(np.arange(0, 10_000, 100))) // 5 <= 20
+    assert 5 <= len(neighbours(np.arange(0, 10_000, 100))) // 5 <= 20
 
 
 CLOSED = {"kind": Kind.ANSWER, "turn": 7, "session": 0}
@@ -415,3 +417,18 @@ def test_all_the_words_outweigh_a_better_match_but_not_a_far_better_one(
     others_text: float, is_above: bool
 ) -> None:
     assert is_first({"text": 8.0, "complete": 1}, {"text": others_text}) == is_above
+
+
+def test_asked_what_counts_now_the_later_of_two_that_say_the_same_is_first() -> None:
+    old = {"text": 9.0, "exchange": 0.5, "alike": 1.0, "time": NOW_MS - 40 * DAY_MS, "kind": Kind.ANSWER}
+    new = {**old, "text": 8.0, "alike": 0.9, "time": NOW_MS}
+    apart = {**new, "alike": 0.5, "text": 8.5}
+    worse = {**new, "text": 2.0, "exchange": 0.1, "time": NOW_MS + DAY_MS}
+    on_the_way = {**new, "exchange": 0.0, "time": NOW_MS + DAY_MS, "text": 8.0}
+    to_come = {**new, "time": NOW_MS + 400 * DAY_MS, "text": 8.0}
+    found = candidates(old, new, apart, worse, on_the_way, to_come)
+    options = Options(text_max=10.0, mode="text", now_ms=NOW_MS)
+    assert rows(found, rank(found, options))[0] == 0
+    assert rows(found, rank(found, replace(options, present=True)))[0] == 100
+    lifts = rank(found, replace(options, present=True)).parts["newer"].tolist()
+    assert [lift > 0 for lift in lifts] == [False, True, False, False, False, False]

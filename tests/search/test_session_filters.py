@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support.views import named_sessions
 
 from recollect.search.session_filters import Sessions, thread_numbers
 from recollect.values.records import SessionFacts
@@ -62,10 +63,6 @@ def test_a_slug_ties_what_is_known_to_be_of_one_project() -> None:
     assert threads(session("a", project="p"), session("b", project="p")) == [0, 1]
 
 
-class Rows(dict[int, Session]):
-    """Sessions by row, as an engine gives them."""
-
-
 @pytest.mark.parametrize(
     ("field", "value", "rows"),
     [
@@ -82,14 +79,12 @@ class Rows(dict[int, Session]):
     ],
 )
 def test_a_filter_lets_through_what_it_names(field: str, value: str, rows: list[int]) -> None:
-    known = Rows(
-        {
-            0: session("3f2a0", project="ada/harbor", branch="Main"),
-            1: session("77ab", parent="3f2a0", host="MacBook", project="quay"),
-            2: session("3f2a1", slug="Calm-Blue-Sea", project="ada/harbor/api", branch="dev"),
-        }
-    )
-    sessions = Sessions(known)
+    known = {
+        0: session("3f2a0", project="ada/harbor", branch="Main"),
+        1: session("77ab", parent="3f2a0", host="MacBook", project="quay"),
+        2: session("3f2a1", slug="Calm-Blue-Sea", project="ada/harbor/api", branch="dev"),
+    }
+    sessions = Sessions(named_sessions(known))
     assert sessions.where(field, value) == rows
     assert [each.facts.id for each in sessions] == ["3f2a0", "77ab", "3f2a1"]
     assert sessions[1] is known[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,6 +77,20 @@ def test_a_call_is_shown_as_its_arguments() -> None:
     assert readable(Entry(Kind.CALL, "{broken")) == "{broken"
     assert readable(Entry(Kind.CALL, '["pwd"]')) == '["pwd"]'
     assert readable(Entry(Kind.RESULT, '{"n": 3}')) == '{"n": 3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see [token.py](/home/ada/harbor/src/token.py#L7).", "see harbor/src/token.py#L7."),
+        ("[a.cs](C:\\work\\app\\lib\\a.cs) [b](file:///x/y/z/b.md)", "app\\lib\\a.cs y/z/b.md"),
+        ("[a](/a.py)", "a.py"),
+        ("[docs](https://example.org/a/b/c/d)", "[docs](https://example.org/a/b/c/d)"),
+        ("list[0](/home/ada/two words/x)", "list[0](/home/ada/two words/x)"),
+    ],
+)
+def test_of_a_link_to_a_file_the_end_of_its_path_is_shown(text: str, shown: str) -> None:
+    assert Highlighter(["nothing"], lambda word: [word]).snippet(Entry(Kind.ANSWER, text)).text == shown
 
 
 def test_what_is_found_otherwise_is_marked_instead() -> None:

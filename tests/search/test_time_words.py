@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.search import time_words as when
-from recollect.search.time_words import window
+from recollect.search.time_words import is_of_present, window
 
 NOW = datetime(2026, 11, 12, 15, 30, tzinfo=UTC)  # a Thursday
 
@@ -118,3 +118,26 @@ def test_any_text_at_any_time_gives_a_window_that_has_begun_or_none(text: str, n
     if found is not None:
         assert found[0] < found[1]
         assert found[0] <= now.timestamp() * 1000
+
+
+@pytest.mark.parametrize(
+    ("question", "present"),
+    [
+        ("which port does it use now?", True),
+        ("What is the CURRENT schema", True),
+        ("most  recent decision about caching", True),
+        ("which model do we take these days", True),
+        ("what did we know about it", False),
+        ("is the recent build broken", False),
+        ("currents in the harbour", False),
+        ("the electric current limit", False),
+        ("current timeout of the client", True),
+        ("is Date.now() mocked", False),
+        ("pull image:latest in ci", False),
+        ("git branch --show-current", False),
+        ("now-or-never crate", False),
+        ("x" * 3000 + " now", False),
+    ],
+)
+def test_whether_a_question_asks_what_counts_now(question: str, present: bool) -> None:
+    assert is_of_present(question) == present

@@ -20,6 +20,7 @@ PAGE = ROOT / "docs" / "terminal.md"
 SCREENS = (
     ("The same list at three widths", ((60, "sessions -n 6"), (80, "sessions -n 6"), (120, "sessions -n 6"))),
     ("Tokens and cost", ((80, "usage"), (100, "usage --by project,model"))),
+    ("What was found, by conversation", ((80, "search why does the sync stop after one page"),)),
     ("A conversation, with an edit as a diff", ((80, "show 41022c642adf --around 4"),)),
 )
 _COLORS = re.compile(r"\x1b\[[0-9;]*m")
@@ -43,7 +44,7 @@ def page(folder: Path) -> str:
         "RECOLLECT_CONFIG": str(folder / "config.toml"),
         "RECOLLECT_PAGER": "",
     }
-    on_terminal(["ingest", str(DATA), "--quiet", "--no-index"], **environ)
+    on_terminal(["ingest", str(DATA), "--quiet"], **environ)
     made = [PAGE.read_text("utf-8").partition("## ")[0].rstrip() + "\n"]
     for title, screens in SCREENS:
         made.append(f"## {title}\n")

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from recollect.agents.injected import is_own, own_answer
-from recollect.values.records import Entry, Flag, Kind, Parsed, Relation, SessionFacts
+from recollect.values.records import HIDDEN, Entry, Flag, Kind, Parsed, Relation, SessionFacts
 from recollect.values.titles import TITLE_STRANGER, first_sentence
 
 CALLS_OPEN_MAX: Final = 200
@@ -28,6 +28,7 @@ COPY: Final = int(Flag.COPY)
 INJECTED: Final = int(Flag.INJECTED)
 BOUNDARY: Final = int(Flag.BOUNDARY)
 SPILLED: Final = int(Flag.SPILLED)
+EXPORTED: Final = int(Flag.EXPORTED)
 
 _EMPTY: Final[dict[str, Any]] = {}
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -83,10 +84,18 @@ def lines_of(values: Any, key: str = "text") -> str:
     return "\n".join(part for part in parts if part)
 
 
+def has_said(entries: Iterable[Entry]) -> bool:
+    """Whether somebody speaks here who has not spoken elsewhere: a copy that has this is gone on in."""
+    return any(
+        entry.kind in (Kind.PROMPT, Kind.ANSWER) and not entry.flags & (META | HIDDEN | EXPORTED)
+        for entry in entries
+    )
+
+
 def note_answers(facts: SessionFacts, entries: Iterable[Entry]) -> None:
     """Let what was answered be the title while no prompt says what it is about."""
     for entry in entries:
-        if entry.kind is Kind.ANSWER and not entry.flags & (ERROR | COPY):
+        if entry.kind is Kind.ANSWER and not entry.flags & (ERROR | COPY | EXPORTED):
             facts.title_from(first_sentence(entry.text), TITLE_STRANGER)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from recollect.agents.contract import Agent
+from recollect.light.sources import is_conversation
 
 if TYPE_CHECKING:
     from recollect.agents.tools import Tools
@@ -51,7 +52,7 @@ def agent_of(name: str) -> Agent:
 
     if name in names():
         return _load(name)
-    if not saved.is_conversation(name):
+    if not is_conversation(name):
         return saved.SavedThreads()
     found = _installed()[0].get(name) if name else None
     return found or unknown.UnknownAgent(name)

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, Final
 
-from recollect.agents.contract import Agent
+from recollect.agents.contract import Agent, Parser
+from recollect.agents.decisions import PROJECTS, DecisionParser
 from recollect.agents.fields import (
     INJECTED,
     NAME_CHARS_MAX,
@@ -26,11 +27,11 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.agents.head import Head
+from recollect.light.sources import NOTES
 from recollect.values.records import Entry, Kind, Parsed, Provenance, SessionFacts, SourceFile
 from recollect.values.saved import Edit, SavedPiece, SavedThread
 from recollect.values.titles import TITLE_CUSTOM, title_line
 
-AGENT: Final = "recollect"
 THREAD: Final = "thread"
 EDIT: Final = "edit"
 RENAME: Final = "rename"
@@ -39,18 +40,19 @@ DELETE: Final = "delete"
 Window = tuple[int, int]
 
 _PATH: Final = "recollect:curated/"
+_DECISIONS: Final = "recollect:projects"
 _PROJECT_CHARS_MAX: Final = 1_000
 _TIME_MS_MAX: Final = 2**53 - 1
 
 
-def is_conversation(agent: str) -> bool:
-    """Whether sessions and sources of this agent are what was said, not what Recollect noted itself."""
-    return agent != AGENT
-
-
 def curated_file(id_: str) -> SourceFile:
     """The source that the thread of this id is kept in."""
-    return SourceFile(AGENT, _PATH + id_, session=id_, provenance=Provenance.OWN)
+    return SourceFile(NOTES, _PATH + id_, session=id_, provenance=Provenance.OWN)
+
+
+def decisions_file() -> SourceFile:
+    """The source that what was decided about projects is kept in."""
+    return SourceFile(NOTES, _DECISIONS, session=PROJECTS, provenance=Provenance.OWN)
 
 
 def thread_of(record: dict[str, Any]) -> SavedThread | None:
@@ -81,7 +83,7 @@ def edit_of(record: dict[str, Any]) -> tuple[Edit, int]:
 class SavedThreads(Agent):
     """Reads what `recollect.recall.saved` writes."""
 
-    name = AGENT
+    name = NOTES
     title = "Recollect"
     version = 1
 
@@ -91,8 +93,8 @@ class SavedThreads(Agent):
     def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
         return None
 
-    def parser(self, source: SourceFile, state: Mapping[str, Any]) -> CuratedParser:
-        return CuratedParser(source, state)
+    def parser(self, source: SourceFile, state: Mapping[str, Any]) -> Parser:
+        return DecisionParser(state) if source.path == _DECISIONS else CuratedParser(source, state)
 
 
 class CuratedParser:
@@ -100,7 +102,7 @@ class CuratedParser:
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
         id_ = source.path.removeprefix(_PATH)
-        self.facts = facts_restored(state) if state else SessionFacts(AGENT, id_, root=id_)
+        self.facts = facts_restored(state) if state else SessionFacts(NOTES, id_, root=id_)
 
     def parse(self, record: Any, /) -> Parsed:
         record = dict_of(record)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.hit_lines import place_parts
+from recollect.cli.columns import Column
+from recollect.cli.hit_lines import place
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, limit
@@ -52,7 +53,7 @@ def blame(args: argparse.Namespace, screen: Screen) -> int:
         done = ", ".join(
             many(count, noun) for count, noun in ((touch.changes, "change"), (touch.looks, "look")) if count
         )
-        screen.line(*place_parts(touch.last, touch.session), Styled(f"  {done}", "bold"))
+        screen.head(*place(touch.last, touch.session), (Column("done"), Styled(done, "bold")))
         screen.line("    ", _asked(touch.prompt))
         for edit in touch.edits if words else ():
             for line in diff_lines(edit, words):

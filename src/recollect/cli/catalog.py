@@ -50,8 +50,10 @@ def catalog(args: argparse.Namespace, screen: Screen) -> int:
         known = any(each.facts.project == made.project for each in memory.sessions()) and not made.trimmed
         state = str(memory.config.state)
         if os.path.isdir(state) and args.budget_tokens == CATALOG_TOKENS and not args.imported:
+            names = memory.projects_by_folder_name()
             with contextlib.suppress(OSError):
-                write_catalog(state, made.project, made.text)
+                for name in (each for each, project in names.items() if project == made.project):
+                    write_catalog(state, name, made.text)
     if screen.json:
         screen.object(
             "catalog",

@@ -1,7 +1,8 @@
 """How a table finds room on a terminal: which columns give way, how far, and which are left out.
 
 Ids, times, counts and money are whole or not there. Titles are shortened first, then projects, then models;
-where that is not enough, columns leave in the order that their command states.
+where that is not enough, columns leave in the order that their command states, and at last those that were
+shortened to nothing.
 """
 
 from __future__ import annotations
@@ -41,9 +42,14 @@ def fit(columns: Sequence[Column], widths: Sequence[int], room: int) -> dict[int
         drops = [(columns[number].drops, number) for number in kept if columns[number].drops]
         if _taken(fitted) <= room:
             return fitted
-        if not drops:
-            return _shorten(columns, fitted, room, dict.fromkeys(_LEAST, _LAST))
-        del kept[min(drops)[1]]
+        if drops:
+            del kept[min(drops)[1]]
+            continue
+        fitted = _shorten(columns, fitted, room, dict.fromkeys(_LEAST, _LAST))
+        giving = [(columns[number].gives, number) for number in kept if columns[number].gives]
+        if _taken(fitted) <= room or not giving:
+            return fitted
+        del kept[min(giving)[1]]
 
 
 def _shorten(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.columns import TITLE, Column
 from recollect.cli.hit_lines import hit_head, snippet_parts
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
@@ -56,11 +58,9 @@ def fix(args: argparse.Namespace, screen: Screen) -> int:
 
 
 def _print_fix(each: Fix, screen: Screen) -> None:
-    screen.line(*hit_head(each.hit), Styled(f"  {many(each.times, 'time')}", "dim"))
+    times = many(each.times, "time") if each.times > 1 else ""
+    screen.head(*hit_head(each.hit), (Column("times"), Styled(times, "dim")))
     screen.line("    ", *snippet_parts(each.hit))
-    for step in each.steps:
-        summary = one_line(call_summary(step.entry.text), _WIDTH)
-        screen.line("    ", Styled(f"{step.id}  {one_line(step.entry.tool, 20)}  ", "dim"), summary)
     if each.ended_by:
         screen.line("    ", Styled("then worked: ", "green"), one_line(each.ended_by, _WIDTH))
     elif not each.is_told:
@@ -68,3 +68,14 @@ def _print_fix(each: Fix, screen: Screen) -> None:
     if each.answer is not None:
         told = Styled("told: ", "green") if each.is_told else Styled("said: ", "dim")
         screen.line("    ", Styled(f"{each.answer.id}  ", "dim"), told, one_line(each.quote, _QUOTE_WIDTH))
+    for step in each.steps:
+        summary = one_line(_PATH_START.sub("…", call_summary(step.entry.text)), _WIDTH)
+        screen.head(
+            (Column("step"), Styled(f"{step.id}  {one_line(step.entry.tool, 20)}", "dim")),
+            (Column("what", gives=TITLE), summary),
+            indent=4,
+        )
+
+
+# All of a path but its last three names.
+_PATH_START = re.compile(r"^(?:/|[A-Za-z]:\\)[^\s]*?(?=(?:[/\\][^/\\\s]+){3}$)")

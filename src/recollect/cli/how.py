@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.hit_lines import place_parts
+from recollect.cli.columns import Column
+from recollect.cli.hit_lines import place
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, limit
@@ -41,7 +42,8 @@ def how(args: argparse.Namespace, screen: Screen) -> int:
         return 0
     for command in found:
         screen.line(Styled(one_line(command.text, 300), "bold"))
-        screen.line("    ", _outcome(command), "  ", *place_parts(command.last, command.session))
+        outcome = Column("outcome"), _outcome(command)
+        screen.head(outcome, *place(command.last, command.session), indent=4)
     if not found:
         screen.note("no command in the store fits")
     return 0

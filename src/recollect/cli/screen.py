@@ -98,6 +98,16 @@ class Screen:
         if named := ", ".join(filter(None, left_out)):
             self.note(f"a wider terminal, or a pipe, also shows: {named}")
 
+    def head(self, *cells: tuple[Column, Part], indent: int = 0) -> None:
+        """One line above others, cell by cell; on a terminal it fits, as a row of a table does."""
+        kept = [(column, _single_line(part)) for column, part in cells if part_text(part)]
+        widths = [_wide(cell) for _, cell in kept]
+        room = self.console.width - indent if self.is_terminal else sum(widths) + GAP * len(kept)
+        fitted = fit([column for column, _ in kept], widths, room)
+        row = [_shortened(kept[number][1], width, kept[number][0]) for number, width in fitted.items()]
+        row[0] = _with_text(row[0], " " * indent + part_text(row[0]))
+        self._row(row)
+
     def point(self) -> None:
         """Where a pager opens what was and will be said: the next line."""
         if self._held is not None:
@@ -123,7 +133,7 @@ class Screen:
 
     def pairs(self, rows: Iterable[tuple[str, Part]]) -> None:
         """Names and values, the values aligned; a value of "" is left out."""
-        kept = [(name, value) for name, value in rows if _text(value)]
+        kept = [(name, value) for name, value in rows if part_text(value)]
         wide = max((len(name) for name, _ in kept), default=0)
         for name, value in kept:
             self.line(Styled(f"  {name:<{wide}}  ", "dim"), value, hang=wide + 4)
@@ -227,7 +237,7 @@ class Screen:
         with _read_by_someone():
             sys.stdout.flush()  # what belongs before it should also arrive before it
             if is_terminal(sys.stderr):
-                text = "".join(map(_text, _wrapped([text], terminal_width(sys.stderr), _NOTE_HANG)))
+                text = "".join(map(part_text, _wrapped([text], terminal_width(sys.stderr), _NOTE_HANG)))
             sys.stderr.write(printable(text) + "\n")
             sys.stderr.flush()
 
@@ -267,12 +277,13 @@ def terminal_width(stream: Any) -> int:
         return _WIDTH
 
 
-def _text(part: Part) -> str:
+def part_text(part: Part) -> str:
+    """What a part says, whatever its style."""
     return part.text if isinstance(part, Styled) else part
 
 
 def _plain(parts: Iterable[Part]) -> str:
-    return "".join(printable(_text(part)) for part in parts)
+    return "".join(printable(part_text(part)) for part in parts)
 
 
 def _rich(parts: Iterable[Part]) -> Text:
@@ -280,24 +291,24 @@ def _rich(parts: Iterable[Part]) -> Text:
 
     text = Text()
     for part in parts:
-        text.append(printable(_text(part)), part.style if isinstance(part, Styled) else None)
+        text.append(printable(part_text(part)), part.style if isinstance(part, Styled) else None)
     return text
 
 
 def _wrapped(parts: Iterable[Part], width: int, hang: int | None) -> list[Part]:
     """The parts with line breaks where the terminal would break words."""
-    gated = [_with_text(part, printable(_text(part))) for part in parts]
-    text = "".join(map(_text, gated))
+    gated = [_with_text(part, printable(part_text(part))) for part in parts]
+    text = "".join(map(part_text, gated))
     if hang is None and len(gated) > 1 and "\n" not in text and text[:1] != " ":
         hang = _HEAD_HANG
     breaks = list(wrap(text, width, hang))
-    ends = itertools.accumulate(len(_text(part)) for part in gated)
+    ends = itertools.accumulate(len(part_text(part)) for part in gated)
     return [_broken(part, end, breaks) for part, end in zip(gated, ends, strict=True)]
 
 
 def _broken(part: Part, end: int, breaks: Sequence[tuple[int, int, str]]) -> Part:
     """A part that ends at `end` of the whole text, with those breaks that are in it."""
-    text, made = _text(part), ""
+    text, made = part_text(part), ""
     begin = at = end - len(text)
     for start, stop, instead in breaks:
         if begin <= start < end:
@@ -312,13 +323,15 @@ def _with_text(part: Part, text: str) -> Part:
 
 
 def _one_lined(cell: Cell) -> Cell:
-    if isinstance(cell, Bar):
-        return cell
-    return _with_text(cell, printable(_text(cell)).replace("\n", " ").replace("\t", " "))
+    return cell if isinstance(cell, Bar) else _single_line(cell)
+
+
+def _single_line(part: Part) -> Part:
+    return _with_text(part, printable(part_text(part)).replace("\n", " ").replace("\t", " "))
 
 
 def _wide(cell: Cell) -> int:
-    return _BAR_CELLS if isinstance(cell, Bar) else cells(_text(cell))
+    return _BAR_CELLS if isinstance(cell, Bar) else cells(part_text(cell))
 
 
 def _padded(cell: Cell, width: int, column: Column) -> Part:
@@ -327,9 +340,13 @@ def _padded(cell: Cell, width: int, column: Column) -> Part:
         eighths = round(min(max(cell.share, 0), 1) * width * 8)
         drawn = "█" * (eighths // 8) + ("" if eighths % 8 == 0 else _EIGHTHS[eighths % 8 - 1])
         return Styled(drawn.ljust(width), "cyan")
-    text = ellipsis(_text(cell), width, front=column.gives in BY_ITS_END)
-    space = " " * (width - cells(text))
+    shown = _shortened(cell, width, column)
+    text, space = part_text(shown), " " * (width - cells(part_text(shown)))
     return _with_text(cell, space + text if column.right else text + space)
+
+
+def _shortened(part: Part, width: int, column: Column) -> Part:
+    return _with_text(part, ellipsis(part_text(part), width, front=column.gives in BY_ITS_END))
 
 
 def _joined(row: Sequence[Part]) -> Iterator[Part]:

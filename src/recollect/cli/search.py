@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.hit_lines import hit_head, snippet_parts
+from recollect.cli.hit_lines import (
+    asked_cells,
+    conclusion_parts,
+    hit_head,
+    hit_in_session,
+    session_head,
+    snippet_parts,
+)
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import Parser, add_command, count
-from recollect.present.hits import HIT_FIELDS, behind_note, fresh_object, hit_object
+from recollect.present.hits import HIT_FIELDS, behind_note, fresh_object, hit_object, session_hits_object
 from recollect.values.errors import UsageError
 from recollect.values.text import many, one_line, tokens
 from recollect.values.vocabulary import AUTO, FUSIONS, MODES, STRATEGIES
@@ -17,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from recollect.values.hits import Hit, Results
+    from recollect.values.hits import Hit, Results, SessionHits
 
 
 def add_words(commands: Any) -> None:
@@ -26,7 +34,8 @@ def add_words(commands: Any) -> None:
         "search",
         "find anything ever said or done",
         "Words rank, everything else filters. Hits are found by words and by meaning and ranked together; "
-        "each has a short id that `show`, `tail` and `--near` take. The query language is in docs/search.md.",
+        "each has a short id that `show`, `tail` and `--near` take. They are listed by conversation, with "
+        "what was asked there and what it came to. The query language is in docs/search.md.",
         (
             "recollect search 'oauth refresh token expiry'",
             "recollect search 'project:api tool:Edit file:token_store.py \"clock skew\" -test last:30d'",
@@ -73,9 +82,6 @@ def _ranking(command: Parser) -> None:
     command.add_argument("--recency", action="store_true", help="let a hit's score fade by e^(-0.007 x days)")
     command.add_argument("--boost-project", metavar="P", help="prefer projects whose name contains P")
     command.add_argument(
-        "--rerank", action="store_true", help="let MiniLM order the first 50: slow, better on code"
-    )
-    command.add_argument(
         "--fusion",
         choices=FUSIONS,
         default="minmax",
@@ -97,6 +103,7 @@ def _paging(command: Parser) -> None:
         "-n", "--limit", type=count, default=10, metavar="N", help="how many hits (default: 10)"
     )
     command.add_argument("--offset", type=count, default=0, metavar="N", help="skip the first N hits")
+    command.add_argument("--flat", action="store_true", help="list hits one by one, not by conversation")
     command.add_argument(
         "--no-collapse", action="store_true", help="list also hits that repeat another or stand next to it"
     )
@@ -105,6 +112,7 @@ def _paging(command: Parser) -> None:
 def search(args: argparse.Namespace, screen: Screen) -> int:
     """Exit code 0 also when nothing was found: that is an answer."""
     fields = _fields(args.fields)
+    by_session = not args.flat and not fields
     with open_memory(args) as memory:
         results = memory.search(
             " ".join(args.query),
@@ -118,14 +126,16 @@ def search(args: argparse.Namespace, screen: Screen) -> int:
             strategy=args.strategy,
             recency=args.recency,
             project_boost=args.boost_project or "",
-            rerank=args.rerank,
             collapse=not args.no_collapse,
+            by_session=by_session,
         )
-    shown = list(_within(results.hits, args.max_tokens))
+    shown = list(_within(results, args.max_tokens))
     if screen.json:
         _print_object(args, results, shown, fields, screen)
         return 0
-    for hit in shown:
+    for found in _sessions(results, shown):
+        _print_session(found, screen, explain=args.explain)
+    for hit in () if by_session else shown:
         _print_hit(hit, fields, screen, explain=args.explain)
     if args.explain:
         _print_explain(results, screen)
@@ -143,17 +153,31 @@ def _fields(named: str | None) -> tuple[str, ...]:
     return fields
 
 
-def _within(hits: Sequence[Hit], tokens_max: int) -> Iterator[Hit]:
-    """The first hits whose snippets fit a budget; 0 is no budget."""
+def _within(results: Results, tokens_max: int) -> Iterator[Hit]:
+    """The first hits that fit a budget with what is said of their sessions; 0 is no budget."""
     spent = 0
-    for hit in hits:
-        spent += tokens(hit.snippet.text) + _HEAD_TOKENS
+    heads = {found.hits[0].id: _session_tokens(found) for found in results.sessions}
+    for hit in results.hits:
+        spent += tokens(hit.snippet.text) + _HEAD_TOKENS + heads.get(hit.id, 0)
         if tokens_max and spent > tokens_max:
             return
         yield hit
 
 
-_HEAD_TOKENS = 40  # about what the line above a snippet takes
+def _session_tokens(found: SessionHits) -> int:
+    return _HEAD_TOKENS + tokens(found.conclusion) + (_HEAD_TOKENS if found.prompt else 0)
+
+
+_HEAD_TOKENS = 40  # about what the line above a snippet takes, or that of what was asked
+_HANG = 10  # what it came to goes on below its own beginning
+
+
+def _sessions(results: Results, shown: Sequence[Hit]) -> Iterator[SessionHits]:
+    """The sessions of the hits that are shown, with these alone."""
+    kept = {hit.id for hit in shown}
+    for found in results.sessions:
+        if hits := [hit for hit in found.hits if hit.id in kept]:
+            yield replace(found, hits=hits)
 
 
 def _print_object(
@@ -169,6 +193,7 @@ def _print_object(
         "fresh": fresh_object(results.fresh),
         "notes": list(results.notes),
         "hits": [hit_object(hit, fields) for hit in shown],
+        "sessions": [session_hits_object(found) for found in _sessions(results, shown)],
     }
     if args.explain:
         found["explain"] = results.explain
@@ -178,13 +203,28 @@ def _print_object(
 # -- for people ----------------------------------------------------------------------------
 
 
+def _print_session(found: SessionHits, screen: Screen, *, explain: bool) -> None:
+    screen.head(*session_head(found.session))
+    if asked := asked_cells(found):
+        screen.head(*asked, indent=2)
+    if concluded := conclusion_parts(found):
+        screen.line(*concluded, hang=_HANG)
+    for hit in found.hits:
+        screen.line(*hit_in_session(hit), hang=4)
+        _print_score(hit, screen, explain=explain)
+
+
 def _print_hit(hit: Hit, fields: tuple[str, ...], screen: Screen, *, explain: bool) -> None:
     if fields:
         made = hit_object(hit, fields)
         screen.line("  ".join(one_line(str(value), 400) for value in made.values()))
         return
-    screen.line(*hit_head(hit))
+    screen.head(*hit_head(hit))
     screen.line("    ", *snippet_parts(hit))
+    _print_score(hit, screen, explain=explain)
+
+
+def _print_score(hit: Hit, screen: Screen, *, explain: bool) -> None:
     if explain and hit.parts:
         screen.line(Styled(f"    score {hit.score:.3f} = {_sum(hit.parts)}", "dim"))
 
@@ -196,7 +236,7 @@ def _sum(parts: dict[str, float]) -> str:
     return " x ".join([f"({added})", *(told[name] for name in parts if name not in _ADDED)])
 
 
-_ADDED = ("text", "dense", "neighbours", "session", "exact")
+_ADDED = ("text", "dense", "neighbours", "session", "complete", "exact", "newer")
 
 
 def _print_explain(results: Results, screen: Screen) -> None:

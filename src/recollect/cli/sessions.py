@@ -11,7 +11,7 @@ from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, count
 from recollect.present.agents import enumeration, names
 from recollect.present.projects import unknown_project_note
-from recollect.present.sessions import relation_text, session_object
+from recollect.present.sessions import last_names, relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
 from recollect.values.text import age, many, one_line, short
@@ -38,6 +38,9 @@ def add_words(commands: Any) -> None:
         ),
     )
     command.add_argument("--project", metavar="P", help="only projects whose name contains P")
+    command.add_argument(
+        "--label", default="", metavar="L", help="only projects with a label that contains L"
+    )
     command.add_argument(
         "--agent", metavar="A", help=f"only those of this agent: {enumeration(names(), 'or')}"
     )
@@ -78,7 +81,8 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
 
 def _fits(session: Session, args: argparse.Namespace) -> bool:
     facts = session.facts
-    named = not args.project or args.project.casefold() in facts.project.casefold()
+    labelled = not args.label or session.is_labelled(args.label)
+    named = labelled and session.is_of_project(args.project or "")
     return named and (not args.agent or args.agent == facts.agent)
 
 
@@ -114,7 +118,7 @@ def _row(
     return [
         Styled(names[facts.id], "cyan"),
         one_line(facts.agent, 12),
-        one_line(_last_names(facts.project), 28),
+        one_line(last_names(facts.project), 28),
         Styled(age(facts.ended_ms, now_ms=now_ms), "dim"),
         f"{session.entries:,}",
         short(used) if used else "",
@@ -122,11 +126,6 @@ def _row(
         *([relation_text(session, names)] if related else []),
         one_line(facts.headline or UNTITLED, 72),
     ]
-
-
-def _last_names(project: str) -> str:
-    """`owner/name` of `host/owner/name`: what tells projects apart in a narrow column."""
-    return "/".join(project.split("/")[-2:])
 
 
 def _notes(listed: int, shown: int, hidden: int, screen: Screen) -> None:

@@ -31,12 +31,15 @@ def add_words(commands: Any) -> None:
         ("recollect threads", "recollect threads --project harbor"),
     )
     command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
+    command.add_argument(
+        "--label", default="", metavar="L", help="only projects with a label that contains L"
+    )
     limit(command, 20, "threads")
 
 
 def threads(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
-        found = memory.threads(args.project)
+        found = memory.threads(args.project, label=args.label)
         sessions = memory.sessions()
     names = short_ids(session.facts.id for session in sessions)
     listed = found[: args.limit or None]

@@ -42,10 +42,11 @@ def add_words(commands: Any) -> None:
     )
     command.add_argument(
         "--by",
-        choices=[*GROUPINGS, *map(",".join, permutations(GROUPINGS, 2))],
+        choices=_Groupings([*GROUPINGS, *map(",".join, permutations(GROUPINGS, 2))]),
         default="day",
         metavar="GROUPING",
-        help=f"what to group by: {', '.join(GROUPINGS)}, or two of them, as in project,model (default: day)",
+        help=f"what to group by: {', '.join(GROUPINGS)}, or two of them, as in project,model; label:KEY "
+        "for one label (default: day)",
     )
     command.add_argument(
         "--last", type=_length, metavar="N", help="only the last N days, hours or weeks: 7d, 24h, 4w"
@@ -53,6 +54,9 @@ def add_words(commands: Any) -> None:
     command.add_argument("--since", type=_day, metavar="DAY", help="only from this day on, as in 2026-03-01")
     command.add_argument("--until", type=_day, metavar="DAY", help="only up to the end of this day")
     command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
+    command.add_argument(
+        "--label", default="", metavar="L", help="only projects with a label that contains L"
+    )
     command.add_argument("--model", default="", metavar="M", help="only models whose name contains M")
     command.add_argument(
         "--agent", default="", metavar="A", help=f"only of this agent: {enumeration(names(), 'or')}"
@@ -100,6 +104,13 @@ def usage(args: argparse.Namespace, screen: Screen) -> int:
 # -- what counts -----------------------------------------------------------------------------------
 
 
+class _Groupings(list[str]):
+    """What usage can be grouped by; labels by any one key too."""
+
+    def __contains__(self, word: object) -> bool:
+        return super().__contains__(re.sub(r"\blabel:[^,]+", "label", str(word)))
+
+
 def _length(text: str) -> tuple[str, timedelta]:
     found = re.fullmatch(r"(\d{1,4})([hdw])", text, re.ASCII)
     if found is None or not int(found[1]):
@@ -123,7 +134,7 @@ def _only(args: argparse.Namespace, now: datetime) -> UsageFilter:
         unit, length = args.last
         tomorrow = now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
         since = (now if unit == "h" else tomorrow) - length
-    return UsageFilter(_ms(since), _ms(until), args.project, args.model, args.agent)
+    return UsageFilter(_ms(since), _ms(until), args.project, args.model, args.agent, args.label)
 
 
 def _ms(time: datetime | None) -> int:

@@ -12,7 +12,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from recollect.light.capture import (
 )
 from recollect.light.disk import replace_file
 from recollect.values.budgets import CATALOG_TOKENS
+from recollect.values.errors import RecollectError
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -39,7 +40,7 @@ CATALOGS_AT_ONCE = 200
 
 _WRITER_SECONDS = 5.0
 _DAY_NS = 86_400 * 10**9
-_RULES = 2  # by which catalogs are made: those of other rules are made anew
+_RULES = 3  # by which catalogs are made: those of other rules are made anew
 
 
 def main() -> None:
@@ -73,17 +74,24 @@ def refresh_catalogs(memory: Memory, projects: Iterable[str] | None = None) -> i
     """Make the catalogs of these projects, or of those with news, ready for hooks; returns how many."""
     state = str(memory.config.state)
     known = _known(state)
-    marks = _marks(each for each in memory.sessions() if not each.imported)
+    owners = _owners(memory.projects_by_folder_name(), memory.sessions())
+    marks = {name: mark for name, (_, mark) in owners.items()}
     if projects is None:
         gone = [name for name, mark in known.items() if mark and name not in marks]
         projects = [name for name, mark in marks.items() if known.get(name) != mark][-CATALOGS_AT_ONCE:]
         projects += gone
-    made = 0
-    for project in projects:
-        text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text if project in marks else ""
-        fits = len(text.encode("utf-8", "replace")) <= CATALOG_BYTES_MAX
-        write_catalog(state, project, text if fits else "")
-        known[project] = marks.get(project, "")
+    made, texts = 0, {"": ""}
+    for name in projects:
+        project, mark = owners.get(name, ("", ""))
+        if project not in texts:
+            try:
+                text = memory.catalog(project, budget_tokens=CATALOG_TOKENS).text
+            except RecollectError as error:  # what one project has keeps no other from its catalog
+                note_trouble(state, f"catalog of {project[:500]!r}: {error}")
+                text = ""
+            texts[project] = text if len(text.encode("utf-8", "replace")) <= CATALOG_BYTES_MAX else ""
+        write_catalog(state, name, texts[project])
+        known[name] = mark
         made += 1
     if made:
         replace_file(_known_path(state), json.dumps(known).encode())
@@ -115,16 +123,16 @@ def _raise_to(state: str, source: Source, oldest_ns: int) -> None:
     write_followed(state, session)
 
 
-def _marks(sessions: Iterable[Session]) -> dict[str, str]:
-    """What tells whether a project has something new, for each; the least recent project first."""
+def _owners(named: Mapping[str, str], sessions: Iterable[Session]) -> dict[str, tuple[str, str]]:
+    """For every name that a hook may ask by its project, and what tells whether it has news; oldest first."""
     counts: dict[str, list[int]] = {}
     for session in sessions:
-        mark = counts.setdefault(session.facts.project, [0, 0, 0])
-        mark[0], mark[1] = mark[0] + 1, mark[1] + session.entries
-        mark[2] = max(mark[2], session.facts.ended_ms)
-    counts.pop("", None)
-    ordered = sorted(counts.items(), key=lambda item: item[1][2])
-    return {name: "-".join(map(str, (_RULES, *mark))) for name, mark in ordered}
+        if not session.imported:
+            mark = counts.setdefault(session.facts.project, [0, 0, 0])
+            mark[0], mark[1] = mark[0] + 1, mark[1] + session.entries
+            mark[2] = max(mark[2], session.facts.ended_ms)
+    told = sorted((each for each in named.items() if each[1] in counts), key=lambda each: counts[each[1]][2])
+    return {name: (of, "-".join(map(str, (_RULES, *counts[of], of)))) for name, of in told}
 
 
 def _known_path(state: str) -> str:

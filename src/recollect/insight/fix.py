@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,6 +23,7 @@ from recollect.values.stored import StoredEntry
 ERRORS_READ = 80
 FOLLOWED_ENTRIES = 400  # of a session, after an error
 STEPS_MAX = 8
+CODES_ASKED = 3  # of an error's text, the longest first
 
 
 def fix(search: Search, error: str, limit: int) -> list[Fix]:
@@ -51,14 +53,16 @@ def _once(found: list[Fix]) -> list[Fix]:
 
 
 def _appearances(search: Search, turns: Turns, text: str) -> tuple[list[Hit], bool]:
-    """Where the very words are said, else where some of them are; and which of both it is."""
+    """Where the very words are said, else the code they name, else some of them; and whether all are."""
     shown: Node = AnyOf((Is("is", "error"), Is("kind", "result"), Is("kind", "prompt")))
     request = Request(text, mode="text", plain=True, limit=ERRORS_READ, collapse=False)
-    for only, exact in ((AllOf((shown, Phrase(text))), True), (shown, False)):
+    codes = sorted(set(_CODE.findall(text)), key=lambda code: (-len(code), code))[:CODES_ASKED]
+    for words in (text, *codes, ""):
+        only = AllOf((shown, Phrase(words))) if words else shown
         hits = search.run(replace(request, only=only)).hits
         met = [hit for hit in hits if _is_met(search, turns, hit.stored)]
         if met:
-            return met, exact
+            return met, words == text
     return [], False
 
 
@@ -79,6 +83,12 @@ def _is_met(search: Search, turns: Turns, stored: StoredEntry) -> bool:
     return all(_LOG.search(path) for path in files_of(call))
 
 
+# ERR_MODULE_NOT_FOUND, ENOENT, E0382, TS2345, ModuleNotFoundError, and not NODE_ENV, SHA256 or PR-1234.
+_CODE = re.compile(
+    r"\b(?:ERR_[A-Z0-9_]{3,80}|[A-Z0-9_]{2,80}_(?:ERROR|FAILED|FAILURE|FOUND|DENIED|REFUSED|TIMEOUT|INVALID)"
+    r"|(?:TS|CS|E|LNK|MSB|ORA-|CVE-\d{4}-)\d{3,6}|[A-Z]\w{3,80}(?:Error|Exception)"
+    rf"|{'|'.join(sorted(errno.errorcode.values()))})\b"
+)
 _LOG = re.compile(r"\.(?:log|out|output|err|stderr|trace)\b|\blogs?/|\blogs?\b", re.IGNORECASE)
 _ABOUT_PAGES = re.compile(r'"(?:url|query|subagent_type)"\s*:')
 

@@ -15,10 +15,10 @@ from recollect.insight.turns import Turns
 from recollect.insight.variants import PROGRAMS, plain_form, told_commands, variant_key
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, AnyOf, Is, parse, words_of
 from recollect.search.run import Request, Search
-from recollect.search.stop_words import STOP_WORDS
 from recollect.values.history import Command
 from recollect.values.hits import Hit
 from recollect.values.records import Kind
+from recollect.values.stop_words import STOP_WORDS
 from recollect.values.stored import StoredEntry
 
 CALLS_READ = 160  # shell calls that fit a question

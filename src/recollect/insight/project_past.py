@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from recollect.agents.saved import is_conversation
 from recollect.insight.threads import threads
 from recollect.insight.turns import Course, Turns
+from recollect.light.sources import is_conversation
 from recollect.store.contract import View
 from recollect.values.history import Thread
 from recollect.values.records import UNSAID, Flag, Kind, Relation
@@ -78,6 +78,7 @@ def project_past(view: View, project: str, *, imported: bool = False) -> Project
     talks = [each for each in view.sessions() if is_conversation(each.facts.agent)]
     talks = [each for each in talks if imported or not each.imported]
     own = [each for each in talks if project and each.facts.project == project]
+    own = [each for each in own if not each.copied]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
     found = [t for t in threads(talks, project) if any(s.facts.project == project for s in t.sessions)]
     return ProjectPast(

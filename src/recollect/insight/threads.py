@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from recollect.light.sources import is_conversation
 from recollect.search.session_filters import thread_numbers
 from recollect.values.history import Thread
 from recollect.values.records import Relation
@@ -18,22 +19,24 @@ from recollect.values.stored import Session
 _NEVER_MS = 1 << 62
 
 
-def threads(sessions: Iterable[Session], project: str = "") -> list[Thread]:
+def threads(sessions: Iterable[Session], project: str = "", label: str = "") -> list[Thread]:
     """The threads that these sessions form, the most recently active first.
 
-    With `project`, those that have a session whose project's name contains it, in any case.
+    A copy that we wrote and nobody went on in is no part of any, but ties what it is a copy of to its forks.
+
+    With `project` or `label`, those with a session whose project has it in a name or a label, in any case.
     """
     everything = dict(enumerate(sessions))
     groups: dict[int, list[Session]] = {}
     for number, first in thread_numbers(everything).items():
-        groups.setdefault(first, []).append(everything[number])
-    wanted = project.casefold()
-    found = [_thread(group) for group in groups.values() if _fits(group, wanted)]
+        if is_conversation(everything[number].facts.agent) and not everything[number].copied:
+            groups.setdefault(first, []).append(everything[number])
+    found = [_thread(group) for group in groups.values() if _fits(group, project, label)]
     return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))
 
 
-def _fits(group: list[Session], wanted: str) -> bool:
-    return any(wanted in session.facts.project.casefold() for session in group)
+def _fits(group: list[Session], project: str, label: str) -> bool:
+    return any(each.is_of_project(project) and (not label or each.is_labelled(label)) for each in group)
 
 
 def _thread(group: list[Session]) -> Thread:

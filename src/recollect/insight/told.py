@@ -7,18 +7,18 @@ that was changed because of it. What only says what comes next ("Let me check ..
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from recollect.search.stop_words import STOP_WORDS
+from recollect.search.sentences import is_narration, quote, sentences
+from recollect.values.stop_words import STOP_WORDS
 from recollect.values.stored import StoredEntry
 
-QUOTE_CHARS = 320
-READ_CHARS = 20_000  # of an answer
 ERROR_CHARS = 500  # of an error's text, in which its words are looked for
 SHARED_MIN = 0.2  # of the weight of an error's words, for a sentence with a plain word for cause or cure
 NAMED_SHARED_MIN = 0.05  # where it also names a file that was changed
 HINT_SHARED_MIN = 0.28  # where the word for it means many other things too
+RESTATED = 0.9  # a sentence with so much of it says what the error was, not why, nor what ended it
 CLOSING_WEIGHT = 0.6  # of standing in the last answer of a turn
 
 Stems = Callable[[str], list[str]]
@@ -59,14 +59,14 @@ class Listener:
         return max(heard, key=lambda told: (told.is_telling, told.score, told.answer.row), default=None)
 
     def _hear(self, answer: StoredEntry, *, is_closing: bool) -> Told:
-        sentences = list(_sentences(answer.entry.text[:READ_CHARS]))
-        if not sentences:
+        said = sentences(answer.entry.text)
+        if not said:
             return Told(answer, "", False, 0.0)
-        scores = [self._score(each, self._asked and is_closing) for each, _ in sentences]
+        scores = [self._score(each.text, self._asked and is_closing) for each in said]
         at = max(range(len(scores)), key=lambda n: (*scores[n], -n))
         is_telling, score = scores[at]
-        quote = _quote(sentences, at if is_telling else 0)
-        return Told(answer, quote, is_telling, score + CLOSING_WEIGHT * is_closing)
+        quoted = quote(said, at if is_telling else 0)
+        return Told(answer, quoted, is_telling, score + CLOSING_WEIGHT * is_closing)
 
     def _score(self, sentence: str, is_reply: bool) -> tuple[bool, float]:
         if is_narration(sentence):
@@ -74,58 +74,24 @@ class Listener:
         common = self._weights.keys() & set(self._stems(sentence))
         shared = sum(self._weights[stem] for stem in common) / self._sum
         named = any(name in sentence for name in self._files)
+        worth = shared if shared < RESTATED else 0.0
         # One word in common is chance, unless the error hardly has more.
         is_about = len(common) + named >= min(len(self._weights), 2)
         if _PLAIN.search(sentence):
             enough = shared >= (NAMED_SHARED_MIN if named else SHARED_MIN)
-            return is_reply or (is_about and enough), 1.0 + shared
+            return is_reply or (is_about and enough), 1.0 + worth
         if _HINT.search(sentence):
-            return is_about and shared >= HINT_SHARED_MIN, 0.5 + shared
+            return is_about and shared >= HINT_SHARED_MIN, 0.5 + worth
         return False, shared
 
 
-def is_narration(text: str) -> bool:
-    """Whether a text begins with what comes next, and so tells nothing yet."""
-    return bool(_NARRATION.match(text))
-
-
-def _sentences(text: str) -> Iterator[tuple[str, int]]:
-    """What an answer says, each sentence with its line; without code, tables and bare marks."""
-    for number, line in enumerate(_FENCED.sub("\n", text).splitlines()):
-        line = _MARKS.sub("", line.strip())
-        if line and not _BARE.match(line):
-            yield from ((each.strip(), number) for each in _ENDS.split(line) if each.strip())
-
-
-def _quote(sentences: Sequence[tuple[str, int]], at: int) -> str:
-    """A sentence, and what follows it in its line or after a colon, as long as that is short."""
-    quote, line = sentences[at]
-    is_list = False
-    for more, number in sentences[at + 1 :]:
-        is_list = is_list or quote.endswith(":")
-        if len(quote) + len(more) >= QUOTE_CHARS or not (number == line or is_list) or is_narration(more):
-            break
-        quote = f"{quote} {more}"
-    return quote
-
-
-_FENCED = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.DOTALL | re.MULTILINE)
-_MARKS = re.compile(r"^(?:[-*+>]\s+|\d+[.)]\s+|#+\s+|\*\*(?=[^*]+$))+")
-_BARE = re.compile(r"^\W*$|^\|.*\|$")
-_ENDS = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")
-_NARRATION = re.compile(
-    r"(?:(?:now|ok(?:ay)?|good|great|perfect|right|first|next|then|so|also|and)\b[\s,.:!-]*)*"
-    r"(?:let me|let's|let us|i'?ll|i will|i am|i[’']m|i[’']ll|i need|i should|we need|time to|"
-    r"(?:check|look|try|runn|updat|verify|fix)ing\b)|まず|次に",
-    re.IGNORECASE,
-)
 _PLAIN = re.compile(
     r"root cause|culprit|caused by|\bdue to\b|turn(?:s|ed) out|"
     r"\bthe (?:\w+ ){0,2}(?:issue|problem|cause|error|bug|failure|reason|fix|solution|mistake)s?\b[^.]{0,60}?"
     r"(?:\b(?:is|was|were|are|comes?|came)\b|:)|"
     r"\b(?:fixed|solved|resolved|repaired|mended)\b|pre-existing|"
     r"\b(?:was|were|is|are) (?:missing|wrong|stale|outdated|incorrect|not (?:set|installed|defined|there))|"
-    r"原因|修正し(?:た|まし)|解決|直し(?:た|まし)|问题在于|修复|解决|因为|원인|수정했|해결|때문",
+    r"原因|修正(?:し(?:た|まし)|完了)|解決|直し(?:た|まし)|问题在于|修复|解决|因为|원인|수정했|해결|때문",
     re.IGNORECASE,
 )
 _HINT = re.compile(

@@ -21,12 +21,14 @@ import numpy as np
 
 from recollect.store.contract import Array, UsageColumns, View
 from recollect.values.errors import NotFound, UsageError
+from recollect.values.stored import Session
 from recollect.values.usage import UsageFilter, UsageLine, UsageReport, UsageRow
 from recollect.values.vocabulary import GROUPINGS
 
 TOKEN_KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 UNKNOWN = "unknown"  # the group of what has no time, model or project
 TOTAL = "total"
+LABELLED = ":"  # between `label` and the key to group by
 BETWEEN = " · "  # the names of a group's two groupings
 DOLLARS_PER_MILLION_MAX = 10_000  # keeps every cost within 64 bits, and catches a slipped unit
 
@@ -225,17 +227,21 @@ def _chosen(columns: UsageColumns, only: UsageFilter) -> UsageColumns:
     if only.model:
         wanted = [only.model.casefold() in (model or UNKNOWN).casefold() for model in columns.models]
         fits &= np.array(wanted, bool)[columns.model]
-    if only.project or only.agent:
+    if only.project or only.agent or only.label:
         rows, at = _distinct(columns.session)
-        facts = [columns.sessions[row].facts for row in rows.tolist()]
-        project = only.project.casefold()
-        wanted = [
-            project in each.project.casefold() and (not only.agent or only.agent == each.agent)
-            for each in facts
-        ]
+        wanted = [_is_wanted(columns.sessions[row], only) for row in rows.tolist()]
         fits &= np.array(wanted, bool)[at]
     kept = {name: getattr(columns, name)[fits] for name in ("session", "model", "time", "line", *_COUNTED)}
     return replace(columns, **kept)
+
+
+def _is_wanted(session: Session, only: UsageFilter) -> bool:
+    by_agent = not only.agent or only.agent == session.facts.agent
+    return (
+        by_agent
+        and session.is_of_project(only.project)
+        and (not only.label or session.is_labelled(only.label))
+    )
 
 
 def _grouped(columns: UsageColumns, by: str) -> tuple[list[tuple[str, ...]], Array]:
@@ -254,16 +260,23 @@ def _grouped(columns: UsageColumns, by: str) -> tuple[list[tuple[str, ...]], Arr
 
 
 def _grouped_once(columns: UsageColumns, by: str) -> tuple[list[str], Array]:
-    if by not in GROUPINGS:
+    if by.partition(LABELLED)[0] not in GROUPINGS or (LABELLED in by and not by.startswith("label")):
         raise UsageError(f"usage by {by!r}: no such grouping", hint=f"there are {', '.join(GROUPINGS)}")
     if by == "day":
         return _days(columns.time)
     if by == "model":
         return _merged([model or UNKNOWN for model in columns.models], columns.model)
     rows, at = _distinct(columns.session)
-    field = "id" if by == "session" else by
     sessions = dict(columns.sessions.items())
-    return _merged([getattr(sessions[row].facts, field) or UNKNOWN for row in rows.tolist()], at)
+    return _merged([_group_of(sessions[row], by) or UNKNOWN for row in rows.tolist()], at)
+
+
+def _group_of(session: Session, by: str) -> str:
+    """A session's group; by label all of its labels together, so that nothing counts twice."""
+    if not by.startswith("label"):
+        return str(getattr(session.facts, "id" if by == "session" else by))
+    key = by.partition(LABELLED)[2]
+    return ", ".join(label for label in session.labels if not key or label.startswith(f"{key}="))
 
 
 def _days(times: Array) -> tuple[list[str], Array]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.registry import agents
-from recollect.agents.saved import is_conversation
+from recollect.light.sources import is_conversation
 from recollect.values.records import Role
 from recollect.values.reports import Doomed, Standing
 from recollect.values.stored import Source

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from recollect.agents.registry import agents
-from recollect.agents.saved import is_conversation
+from recollect.light.sources import is_conversation
 from recollect.store.contract import Writer
 from recollect.values.records import Provenance, SourceFile
 

@@ -12,6 +12,10 @@ import os
 from recollect.light.own_files import open_regular
 from recollect.values.errors import FileRefused
 
+# How long a folder is, and how far above it what it belongs to is looked for: a log can claim any.
+FOLDER_CHARS_MAX = 4_096
+LEVELS_MAX = 64
+
 _CONFIG_BYTES_MAX = 1 << 20
 _KNOWN_MAX = 4096
 _known: dict[str, str] = {}
@@ -24,6 +28,11 @@ def project_of(cwd: str) -> str:
             _known.clear()
         _known[cwd] = _project_of(cwd) if cwd else ""
     return _known[cwd]
+
+
+def is_in_git(folder: str) -> bool:
+    """Whether a folder of this machine is in a repository."""
+    return os.path.isabs(folder) and bool(_repository(folder))
 
 
 def remote_name(url: str) -> str:
@@ -39,20 +48,45 @@ def remote_name(url: str) -> str:
     path = path.partition("?")[0].partition("#")[0].strip("/").removesuffix(".git")
     if len(host) < 2 or not path or scheme == "file" or "/" in host or "\\" in host + path:
         return ""
+    if not path.rpartition("/")[2].strip("."):  # a folder, told in the place of a name
+        return ""
     return f"{host.lower()}/{path}"
+
+
+def repository_folder(folder: str) -> str:
+    """X of `X/.worktrees/NAME` and `X/.AGENT/worktrees/NAME`, else the folder itself; with "/" everywhere.
+
+    Agents keep worktrees inside of the repository and remove them: what is left of one is its path.
+    """
+    parts = folder.replace("\\", "/").rstrip("/").split("/")
+    for at, part in enumerate(parts[:-1]):
+        inside = at - 1 if part == "worktrees" and parts[at - 1][:1] == "." and at else at
+        if (part == ".worktrees" or inside < at) and not is_home("/".join(parts[:inside])):
+            return "/".join(parts[:inside])
+    return "/".join(parts)
+
+
+def is_home(folder: str) -> bool:
+    """Whether this is no repository but where someone keeps all of theirs."""
+    parts = folder.split("/")
+    return (
+        not any(parts) or parts == ["", "root"] or (len(parts) == 3 and parts[1].lower() in ("home", "users"))
+    )
 
 
 def _project_of(cwd: str) -> str:
     # Of another system's path, or part of one, nothing here can tell where it leads.
     repository = _repository(cwd) if os.path.isabs(cwd) else ""
     if not repository:
-        return cwd.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        return repository_folder(cwd).rpartition("/")[2]
     return remote_name(_origin(repository)) or _folder_name(repository)
 
 
 def _repository(folder: str) -> str:
     """The git folder that holds the configuration, also for a worktree or a submodule; "" for none."""
-    while True:
+    if len(folder) > FOLDER_CHARS_MAX:
+        return ""
+    for _ in range(LEVELS_MAX):
         dot_git = os.path.join(folder, ".git")
         try:
             if os.path.isdir(dot_git):
@@ -66,10 +100,8 @@ def _repository(folder: str) -> str:
                 return os.path.realpath(os.path.join(git, _read(common).strip()))
         except (OSError, ValueError, FileRefused):  # unreadable, not a path at all
             return ""
-        above = os.path.dirname(folder)
-        if above == folder:
-            return ""
-        folder = above
+        folder = os.path.dirname(folder)
+    return ""
 
 
 def _origin(repository: str) -> str:

@@ -9,12 +9,23 @@ from __future__ import annotations
 MAIN, SUBAGENT, SIDECAR, SPILL = 1, 2, 3, 4
 LINES, DOCUMENT = 1, 2
 WRITTEN_BY = "recollect"  # what sessions say of themselves that an export of ours wrote
+WRITTEN_KEY = (
+    "writtenBy"  # where each record says it: a fork by the client keeps it, under another session's id
+)
+WRITTEN_FROM_KEY = "writtenFrom"  # and from which session: a resume under a new id names no other
+
+NOTES = "recollect"  # the agent of sources in which Recollect itself notes what a person saved or decided
 
 Place = tuple[int, int, str, str]  # role, framing, session, parent session
 
 UUID_CHARS = 36
 _HEX = frozenset("0123456789abcdefABCDEF")
 _DASHES = (8, 13, 18, 23)
+
+
+def is_conversation(agent: str) -> bool:
+    """Whether sessions and sources of this agent are what was said, not what Recollect noted itself."""
+    return agent != NOTES
 
 
 def is_uuid(value: str) -> bool:

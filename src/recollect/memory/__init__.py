@@ -34,10 +34,11 @@ from recollect.values.records import Role
 from recollect.values.stored import Session, Source, StoredEntry, StoreInfo, source_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from recollect.intake.own import OwnLogs
     from recollect.search.indexes import Indexes
+    from recollect.search.project_names import ProjectNames
     from recollect.search.run import Request
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, Fix, Thread, Touch
     from recollect.values.hits import Fresh, Results
-    from recollect.values.recalled import Catalog, Reading, Recall
+    from recollect.values.projects import Decision, Project
+    from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
     from recollect.values.reports import (
         CompactReport,
@@ -210,18 +212,20 @@ class Memory:
 
     @contextlib.contextmanager
     def view(self) -> Iterator[View]:
-        """One consistent state, the journal's tail included, with every source marked.
+        """One consistent state, the journal's tail included, with every source marked and projects named.
 
         What is in the journal is held in memory for it: of a long one that cannot be folded, as another
         process is writing or the disk refuses, the first `VIEW_BYTES_MAX`; the rest is told by `waiting`.
         """
+        from recollect.search.projects import named
+
         if self._store.journal_bytes() > VIEW_BYTES_MAX:
             self._fold_if_free()
         pending = self._store.pending(patient=False)
         first = next(pending, None)
         if first is None and self._is_marked():
             with self._store.view() as view:
-                yield view
+                yield named(view, self.config.cache)
             return
         from recollect.intake.ingest import Ingest
 
@@ -232,7 +236,7 @@ class Memory:
             within = _within(itertools.chain([first] if first else [], pending), VIEW_BYTES_MAX)
             ingest = Ingest(writer, self.config.host, own=own)
             ingest.fold((n, segment) for n, segment in within if n > folded)
-            yield writer.view()
+            yield named(writer.view())
 
     def _is_marked(self) -> bool:
         """Whether the store says of all its sources whose they are; one of an earlier version does not."""
@@ -259,12 +263,16 @@ class Memory:
         return sum(1 for _ in self._store.pending(patient=False))
 
     def sessions(self) -> list[Session]:
-        """Every session, the most recently active last."""
-        from recollect.agents.saved import is_conversation
+        """Every session, the most recently active last.
+
+        A copy of ours counts once somebody went on in it, or where what it was copied from is not there.
+        """
+        from recollect.light.sources import is_conversation
 
         with self.view() as view:
             found = [each for each in view.sessions() if is_conversation(each.facts.agent)]
-            return sorted(found, key=lambda s: (s.facts.ended_ms, s.facts.id))
+        found = [each for each in found if not each.copied]
+        return sorted(found, key=lambda s: (s.facts.ended_ms, s.facts.id))
 
     def session(self, prefix: str) -> Session:
         """The session whose id starts so."""
@@ -367,8 +375,8 @@ class Memory:
         strategy: str = "auto",
         recency: bool = False,
         project_boost: str = "",
-        rerank: bool = False,
         collapse: bool = True,
+        by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
     ) -> Results:
@@ -376,7 +384,8 @@ class Memory:
 
         `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
-        `seconds` an index; `Results.fresh` says what is left.
+        `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
+        `Results.sessions`, with what was asked there and what it came to.
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
@@ -394,9 +403,9 @@ class Memory:
             strategy,
             recency,
             project_boost,
-            rerank,
             collapse,
             now,
+            by_session,
         )
         waiting = self._fold_if_free()
         results = self.indexes.search(
@@ -446,6 +455,24 @@ class Memory:
                 project=project,
                 strict_project=strict_project,
                 now=now,
+            )
+
+    def brief(
+        self,
+        terms: Iterable[str],
+        question: str = "",
+        *,
+        project: str = "",
+        strict_project: str = "",
+        now: datetime.datetime | None = None,
+    ) -> Brief:
+        """The three sentences of earlier conversations that say most about what `recall` is asked."""
+        from recollect.recall.brief import brief
+
+        waiting = self._fold_if_free()
+        with self.indexes.asking(meaning=True, waiting=waiting) as search:
+            return brief(
+                search, list(terms), question, project=project, strict_project=strict_project, now=now
             )
 
     def read(
@@ -535,6 +562,54 @@ class Memory:
 
         return assembly_page(form, assembly, conversation, redacted=redacted)
 
+    # -- projects --------------------------------------------------------------------------
+
+    def projects(self) -> list[Project]:
+        """Every project with the names it goes by, the most recently active first."""
+        from recollect.search.projects import by_name
+
+        with self.view() as view:
+            return by_name(view).projects()
+
+    def projects_by_folder_name(self) -> dict[str, str]:
+        """The name of a project by the remote, or the folder's name, of each repository of it.
+
+        That is all that is known of a folder in which a conversation begins.
+        """
+        from recollect.search.projects import by_name
+
+        with self.view() as view:
+            return by_name(view).names.by_folder_name()
+
+    def join_projects(self, into: str, other: str) -> Project:
+        """Make two projects one, under the name of the first; returns it as it then is."""
+        return self._decide(lambda names: names.join(into, other))
+
+    def split_project(self, alias: str) -> Project:
+        """Take a name out of the project it was joined into, or found to be of."""
+        return self._decide(lambda names: names.split(alias))
+
+    def rename_project(self, project: str, name: str) -> Project:
+        """Call a project by another name, wherever one is shown or asked for."""
+        return self._decide(lambda names: names.rename(project, name))
+
+    def label_project(self, project: str, label: str) -> Project:
+        """Say `key=value` of a project, to filter and group by; `key=` takes it back."""
+        return self._decide(lambda names: names.label(project, label))
+
+    def _decide(self, choose: Callable[[ProjectNames], Decision]) -> Project:
+        from recollect.intake.notes import decide
+        from recollect.search.projects import by_name
+
+        self._fold_if_free()  # a project may be known by what a hook appended alone
+        with self._store.writer() as writer:
+            decision = choose(by_name(writer.view()).names)
+            decide(writer, self.config.host, decision, now_ms=_now_ms())
+            writer.commit()
+            view = by_name(writer.view())
+            name = view.names.name_decided(decision)
+            return next(each for each in view.projects() if each.name == name)
+
     # -- saved threads ---------------------------------------------------------------------
 
     def save_thread(self, assembly: Assembly, name: str) -> SavedThread:
@@ -590,11 +665,12 @@ class Memory:
 
     # -- what there is to know -------------------------------------------------------------
 
-    def threads(self, project: str = "") -> list[Thread]:
+    def threads(self, project: str = "", *, label: str = "") -> list[Thread]:
         """Conversations with everything that continued them, the latest first."""
         from recollect.insight.threads import threads
 
-        return threads(self.sessions(), project)
+        with self.view() as view:
+            return threads(view.sessions(), project, label)
 
     def entities(self, type_: str = "", *, project: str = "", limit: int = 0) -> EntityList:
         """The things that conversations speak of, the most mentioned first; `index` looks for them.
@@ -627,12 +703,20 @@ class Memory:
         Any part of a project's name will do that no other name has. `imported`: also what imported logs
         say, which no conversation is told unasked.
         """
-        from recollect.light.project import project_of
         from recollect.recall.catalog import catalog
+        from recollect.search.projects import by_name
 
         with self.view() as view:
-            named = _named_project(view, project) if project else project_of(os.getcwd())
-            return catalog(view, named, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
+            name = by_name(view).names.find(project) if project else self._project_here(view)
+            return catalog(view, name, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
+
+    def _project_here(self, view: View) -> str:
+        from recollect.light.project import is_in_git, project_of
+        from recollect.search.projects import by_name
+
+        folder = os.getcwd()
+        names, in_git = by_name(view).names, is_in_git(folder)
+        return names.name_at(project_of(folder), folder, self.config.host, in_git=in_git)
 
     def blame(self, path: str, limit: int = 20, *, words: str = "") -> list[Touch]:
         """Every session that read or changed a file, the most recent first, with what was asked of it.
@@ -860,22 +944,6 @@ def _session(view: View, prefix: str) -> Session:
         if not asked:
             raise
         raise NotFound(str(error), hint=f"{asked} {error.hint}") from error
-
-
-def _named_project(view: View, part: str) -> str:
-    """The project whose name this is, or the only one that it is a part of."""
-    names = sorted({session.facts.project for session in view.sessions()} - {""})
-    ends = [name for name in names if f"/{name}".lower().endswith(f"/{part}".lower())]
-    fitting = ends if len(ends) == 1 else [name for name in names if part.lower() in name.lower()]
-    if part in names or len(fitting) == 1:
-        return part if part in names else fitting[0]
-    if not fitting:
-        from recollect.values.close import did_you_mean, near_names
-
-        asked = did_you_mean(near_names(part, names))
-        hint = " ".join(filter(None, (asked, "`recollect sessions` lists projects")))
-        raise NotFound(f"no project's name has {part!r} in it", hint=hint)
-    raise NotFound(f"several projects have {part!r} in their name", hint=", ".join(fitting[:5]))
 
 
 @contextlib.contextmanager

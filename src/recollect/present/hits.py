@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.present.sessions import flag_names
-from recollect.values.text import many, short
+from recollect.present.sessions import flag_names, session_object
+from recollect.values.text import many, one_line, short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.values.hits import Fresh, Hit
+    from recollect.values.hits import Fresh, Hit, SessionHits
+    from recollect.values.recalled import Brief, Said
+
+ASKED_CELLS = 140  # of what was asked: about a head's tokens
 
 HIT_FIELDS = (
     "id", "score", "kind", "project", "thread", "time_ms", "snippet", "matches", "session", "agent", "host",
@@ -51,6 +54,18 @@ def _all_fields(hit: Hit) -> dict[str, Any]:
     }
 
 
+def session_hits_object(found: SessionHits) -> dict[str, Any]:
+    """A session's hits by their ids, best first, with what they are an answer to and what came of it."""
+    return {
+        "session": session_object(found.session),
+        "prompt": found.prompt and found.prompt.id,
+        "asked": one_line(found.prompt.entry.text, ASKED_CELLS) if found.prompt else "",
+        "answer": found.answer and found.answer.id,
+        "conclusion": found.conclusion,
+        "hits": [hit.id for hit in found.hits],
+    }
+
+
 def _matches(hit: Hit) -> list[list[int]]:
     found, at = [], 0
     for part, marked in hit.snippet.parts:
@@ -58,6 +73,28 @@ def _matches(hit: Hit) -> list[list[int]]:
             found.append([at, at + len(part)])
         at += len(part)
     return found
+
+
+def brief_object(found: Brief) -> dict[str, Any]:
+    """The sentences that say most, each with where it is from."""
+    return {
+        "sentences": [_said_object(said) for said in found.sentences],
+        "hits": found.hits,
+        "fresh": fresh_object(found.fresh),
+        "notes": list(found.notes),
+    }
+
+
+def _said_object(said: Said) -> dict[str, Any]:
+    return {
+        "id": said.stored.id,
+        "text": said.text,
+        "kind": said.stored.entry.kind.name.lower(),
+        "time_ms": said.stored.entry.time_ms or None,
+        "session": said.stored.session,
+        "project": said.session.facts.project,
+        "imported": said.stored.imported,
+    }
 
 
 def fresh_object(fresh: Fresh) -> dict[str, int | str]:

@@ -22,6 +22,7 @@ def session_object(session: Session) -> dict[str, Any]:
         "agent": facts.agent,
         "host": session.host,
         "project": facts.project,
+        "labels": list(session.labels),
         "cwd": facts.cwd,
         "branch": facts.branch,
         "slug": facts.slug,
@@ -59,6 +60,11 @@ def entry_object(stored: StoredEntry) -> dict[str, Any]:
 def flag_names(flags: int) -> list[str]:
     """The names of the bits that are set, as `recollect.values.records.Flag` has them."""
     return [name for bit, name in _FLAGS if flags & bit] if flags else []
+
+
+def last_names(project: str) -> str:
+    """`owner/name` of `host/owner/name`: what tells projects apart where there is little room."""
+    return "/".join(project.split("/")[-2:])
 
 
 def relation_text(session: Session, names: dict[str, str]) -> str:

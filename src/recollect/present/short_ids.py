@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SHORT_MIN = 8
+_UUID = re.compile(
+    r"([0-9a-f]{8}-[0-9a-f]{4})-[0-9a-f-]{22}"
+)  # some begin with a time: 8 letters may be the same
 
 
 def short_ids(ids: Iterable[str]) -> dict[str, str]:
@@ -20,6 +24,11 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
         )
         short[each] = each[: max(shared + 1, SHORT_MIN)]
     return short
+
+
+def short_id(id_: str) -> str:
+    """An id on its own, without looking at others: of a UUID its beginning, of any other all."""
+    return match[1] if (match := _UUID.fullmatch(id_)) else id_
 
 
 def _shared(one: str, other: str) -> int:

@@ -24,12 +24,12 @@ from recollect.agents.registry import all_tools
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
 from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
-from recollect.search.stop_words import EVERYDAY
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
 from recollect.values.budgets import CATALOG_TOKENS
 from recollect.values.recalled import Catalog
 from recollect.values.records import Entry
+from recollect.values.stop_words import EVERYDAY
 from recollect.values.stored import StoredEntry
 from recollect.values.text import many, moment, one_line, short, tokens
 from recollect.values.titles import UNTITLED, bare_title, telling

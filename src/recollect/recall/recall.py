@@ -12,31 +12,26 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.insight.turns import Turns
-from recollect.recall.blocks import Found, blocks_of
+from recollect.recall.blocks import blocks_of
 from recollect.recall.excerpt import below, excerpt, has_text, session_line
 from recollect.recall.fence import fenced
-from recollect.recall.fitting import fit, relevant_hits
+from recollect.recall.fitting import fit
+from recollect.recall.found import found
 from recollect.recall.wall import Facts, Wall
-from recollect.search.query import QUERY_CHARS_MAX, Is
 from recollect.search.snippet import highlighter, readable
 from recollect.store.contract import View
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.recalled import Reading, Recall
-from recollect.values.records import HIDDEN, Kind
+from recollect.values.records import HIDDEN
 from recollect.values.stored import StoredEntry
 from recollect.values.text import many, tokens
 
 if TYPE_CHECKING:
     from recollect.search.run import Search
-    from recollect.values.hits import Fresh, Results
-
-HITS_MIN, HITS_MAX = 10, 32  # of one search: to read one may take a millisecond
-HIT_TOKENS = 160  # of the budget, for each hit of a search
-SHARE_MIN = 0.15  # of the best hit's score: what is further behind would only fill
+    from recollect.values.hits import Fresh
 
 READING_TOKENS_MIN = 400
 NEIGHBOURS_MAX = 50  # on each side
@@ -58,9 +53,7 @@ def recall(
 
     What is of `project` counts more; with `strict_project` nothing else counts at all.
     """
-    results = _searched(search, terms, question, budget_tokens, project, strict_project, now)
-    fresh, notes = results[0].fresh, tuple(dict.fromkeys(note for each in results for note in each.notes))
-    hits = _fused(results)
+    hits, fresh, notes = found(search, terms, question, budget_tokens, project, strict_project, now)
     if not hits:
         return _unfenced("Nothing in the memory fits this.", 0, 0, budget_tokens, fresh, notes)
     turns = Turns(search.view)
@@ -96,60 +89,6 @@ def reading(
     earlier = [each for each in near[:at] if has_text(each)][::-1][:before]
     later = [each for each in near[at + 1 :] if has_text(each)][:after]
     return _surrounded(point, first, head, earlier, later, budget_tokens)
-
-
-# -- what was found ----------------------------------------------------------------------------
-
-
-def _searched(
-    search: Search,
-    terms: Sequence[str],
-    question: str,
-    budget_tokens: int,
-    project: str,
-    strict_project: str,
-    now: datetime.datetime | None,
-) -> list[Results]:
-    """By what is asked, by the terms as they are written, and by both: each finds what the others miss."""
-    from recollect.search.run import Request
-
-    said, named = question.strip(), " ".join(terms).strip()
-    if not said and not named:
-        raise UsageError("nothing to recall", hint="give a question, terms, or both")
-    limit = min(max(budget_tokens // HIT_TOKENS, HITS_MIN), HITS_MAX)
-    only = Is("project", strict_project) if strict_project else None
-    both = f"{said} {named}".strip()[:QUERY_CHARS_MAX]
-    asked = [
-        Request(both, limit=limit, plain=True, project_boost=project, collapse=False, now=now, only=only)
-    ]
-    if said and named:
-        fewer = replace(asked[0], limit=limit // 2)
-        asked.append(replace(fewer, query=said[:QUERY_CHARS_MAX]))
-        asked.append(replace(fewer, query=named[:QUERY_CHARS_MAX], mode="text"))
-    return [search.run(each) for each in asked]
-
-
-def _fused(results: Sequence[Results]) -> list[Found]:
-    """What the searches found together, best first: scores are of one scale, so they are added."""
-    found: dict[int, Found] = {}
-    for each in results:
-        for hit in relevant_hits(each):
-            if _may_be_shown(hit.stored):
-                known = found.get(hit.stored.row)
-                score = hit.score / len(results) + (known.score if known else 0.0)
-                found[hit.stored.row] = Found(hit.stored, hit.session, score)
-    best = sorted(found.values(), key=lambda each: (-round(each.score, 6), -each.stored.row))
-    # Each search folds what says the same, but not into what another one found.
-    once = {each.stored.entry.text: each for each in reversed(best)}
-    return [
-        each
-        for each in best
-        if each.score >= best[0].score * SHARE_MIN and once[each.stored.entry.text] is each
-    ]
-
-
-def _may_be_shown(stored: StoredEntry) -> bool:
-    return stored.entry.kind != Kind.EVENT and not stored.entry.flags & HIDDEN and has_text(stored)
 
 
 def _told_apart(view: View, id_: str, error: NotFound) -> NotFound:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of
-from recollect.agents.registry import agent_of
-from recollect.agents.saved import AGENT, DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
-from recollect.intake.ingest import parse_lines
+from recollect.agents.saved import DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
+from recollect.intake.notes import note
+from recollect.light.sources import NOTES
 from recollect.recall.assemble.compose import compose as compose_assembly
 from recollect.recall.assemble.compose import separator
 from recollect.recall.assemble.weigh import ENTRY_TOKENS, told, weight
@@ -27,9 +27,10 @@ from recollect.recall.excerpt import NAME_CHARS
 from recollect.values.assembly import Assembly, Facet, Piece, Plan, Share, Window
 from recollect.values.errors import NotFound, RecollectError, UsageError
 from recollect.values.hits import Fresh
-from recollect.values.records import Cursor, Framing, Kind, SourceFile
+from recollect.values.names import checked_name
+from recollect.values.records import Kind
 from recollect.values.saved import Edit, OpenedPiece, SavedPiece, SavedThread
-from recollect.values.text import ascii_json, cells, many, one_line, printable, tokens
+from recollect.values.text import many, one_line, tokens
 
 if TYPE_CHECKING:
     from recollect.store.contract import View, Writer
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 DROP, PIN, UNPIN, MOVE = "drop", "pin", "unpin", "move"
 OPERATIONS = (DROP, PIN, UNPIN, MOVE, RENAME, DELETE)
-NAME_CELLS_MAX = 100
 SAYS_CELLS = 200
 
 __all__ = [
@@ -114,16 +114,6 @@ def applied(thread: SavedThread, edit: Edit) -> SavedThread:
     elif piece.pinned:
         raise UsageError(f"piece {piece.number} is pinned", hint="unpin it first")
     return replace(thread, pieces=tuple(pieces))
-
-
-def checked_name(name: str) -> str:
-    """A name that can be typed and printed; it is never part of a path."""
-    name = name.strip()
-    if not name or cells(name) > NAME_CELLS_MAX or not name.isprintable() or printable(name) != name:
-        raise UsageError(
-            "a name is one line of printable characters", hint=f"at most {NAME_CELLS_MAX} of them"
-        )
-    return name
 
 
 # -- opening --------------------------------------------------------------------------------------
@@ -270,7 +260,7 @@ def save(writer: Writer, host: str, assembly: Assembly, name: str, *, now_ms: in
         "project": newest.project,
         "pieces": list(_piece_records(assembly)),
     }
-    _append(writer, curated_file(id_), host, record)
+    note(writer, curated_file(id_), host, record)
     made = thread_of(record)
     assert made is not None
     return made
@@ -287,18 +277,8 @@ def edit(writer: Writer, name: str, change: Edit, *, now_ms: int) -> SavedThread
         _refuse_taken(writer.view(), changed.name)
     told = {"piece": change.piece, "to": change.to, "name": changed.name if change.op == RENAME else ""}
     record = {"type": EDIT, "time_ms": now_ms, "op": change.op, **{k: v for k, v in told.items() if v}}
-    _append(writer, source.file, source.host, record)
+    note(writer, source.file, source.host, record)
     return replace(changed, edited_ms=max(now_ms, thread.edited_ms))
-
-
-def _append(writer: Writer, file: SourceFile, host: str, record: dict[str, Any]) -> None:
-    held, agent = writer.source(host, file.path), agent_of(AGENT)
-    parser = agent.parser(file, held.cursor.state if held is not None else {})
-    data = ascii_json(record).encode("ascii")
-    (line,) = parse_lines(parser, Framing.LINES, data, 0)
-    offset = (held.cursor.offset if held is not None else 0) + len(data) + 1
-    cursor = Cursor(offset, state=parser.state())
-    writer.take(file, host, [line], cursor, parser.facts, parser=agent.version)
 
 
 def _piece_records(assembly: Assembly) -> Iterator[dict[str, Any]]:
@@ -318,7 +298,7 @@ def _refuse_taken(view: View, name: str) -> None:
 
 def _threads(view: View) -> Iterator[tuple[Source, SavedThread]]:
     for source in view.sources():
-        if source.file.agent == AGENT and not source.superseded:
+        if source.file.agent == NOTES and not source.superseded:
             thread = replay(line.data for line in view.lines(source))
             if thread is not None:
                 yield source, thread

@@ -55,6 +55,7 @@ class Wall:
         sessions = {block.session_row: block.session for block in blocks}
         found = (each for each in view.entries_at(rows) if has_text(each))
         self._stored = {each.row: below(sessions[each.session_row], each) for each in found}
+        self._heads = {row: session_line(session) for row, session in sessions.items()}
         self._hits = {hit.stored.row for block in blocks for hit in block.hits}
         self._made: dict[tuple[int, int], str] = {}
         self.shown: _Shown = []
@@ -91,7 +92,7 @@ class Wall:
             chars = scale * (BEST_CHARS[n] if n < len(BEST_CHARS) else HIT_CHARS)
             forms = self._forms(block, chars, scale)
             for parts in forms if scale == 1 else islice(forms, 1):
-                price = _price(block, parts, shown)
+                price = self._price(block, parts, shown)
                 if parts and price <= room:
                     shown.append((block, parts))
                     room -= price
@@ -127,13 +128,18 @@ class Wall:
             self._made[row, chars] = excerpt(stored, window)
         return self._made[row, chars]
 
+    def _price(self, block: Block, parts: dict[int, str], shown: _Shown) -> int:
+        """What a block takes beside what is shown: an upper bound."""
+        there = _rows_shown(shown, block.session_row)
+        head = 0 if there else tokens(self._heads[block.session_row]) + 2
+        return head + sum(tokens(part) + 1 + GAP_TOKENS for row, part in parts.items() if row not in there)
+
     # -- the text --------------------------------------------------------------------------------
 
     def _text(self, shown: _Shown, facts: Facts) -> str:
-        sessions = {block.session_row: block.session for block, _ in shown}
+        sessions = dict.fromkeys(block.session_row for block, _ in shown)
         body = "\n".join(
-            "\n".join((session_line(session), *self._lines(row, _rows_shown(shown, row))))
-            for row, session in sessions.items()
+            "\n".join((self._heads[row], *self._lines(row, _rows_shown(shown, row)))) for row in sessions
         )
         chosen = [block for block, _ in shown]
         left = [block for block in self._blocks if block not in chosen]
@@ -157,13 +163,6 @@ class Wall:
         more = f"\n# left out for want of room: {len(left)}, the best {ids}" if left else ""
         notes = "".join(f"\n# {one_line(note, 160)}" for note in facts.notes)
         return f"# {found}, about {spent} tokens; {seen}{more}{notes}"
-
-
-def _price(block: Block, parts: dict[int, str], shown: _Shown) -> int:
-    """What a block takes beside what is shown: an upper bound."""
-    there = _rows_shown(shown, block.session_row)
-    head = 0 if there else tokens(session_line(block.session)) + 2
-    return head + sum(tokens(part) + 1 + GAP_TOKENS for row, part in parts.items() if row not in there)
 
 
 def _rows_shown(shown: _Shown, session_row: int) -> dict[int, str]:

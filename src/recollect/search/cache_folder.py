@@ -16,6 +16,7 @@ import shutil
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from recollect.light import locks
 from recollect.light.disk import replace_file
@@ -95,7 +96,7 @@ class Place:
         return self._folder / (self._name + ".stamp")
 
 
-def read_stamp(path: Path) -> dict[str, str | int]:
+def read_stamp(path: Path) -> dict[str, Any]:
     """What a stamp says; nothing for one that is missing or not as it was written."""
     try:
         check, _, text = path.read_bytes().partition(b" ")
@@ -104,7 +105,7 @@ def read_stamp(path: Path) -> dict[str, str | int]:
         return {}
 
 
-def write_stamp(path: Path, stamp: Bound) -> None:
+def write_stamp(path: Path, stamp: Mapping[str, Any]) -> None:
     """Put a stamp in place: a reader sees the old one or the new one, never half of it."""
     text = json.dumps(dict(stamp)).encode("ascii")
     replace_file(path, b"%08x %s" % (zlib.crc32(text), text))

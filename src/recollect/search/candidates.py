@@ -10,7 +10,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from recollect.search import rank as fuse
 from recollect.search.query import AllOf, Node, Word
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, Query
-from recollect.search.weights import CANDIDATES
+from recollect.search.weights import CANDIDATES, PROMPTS_OF
 from recollect.store.contract import Array
 
 if TYPE_CHECKING:
@@ -99,9 +99,11 @@ class Gathering:
                 matcher.filters(self._node)
             asked = _beside().submit(self._words)
             near = self._nearest(self._meaning, CANDIDATES)
+            self._ask_exchanges()
             asked.result()
         elif self._by_words:
             self._words()
+            self._ask_exchanges()
         elif self._meaning is not None:
             near = self._nearest(self._meaning, CANDIDATES)
         wanted = [self._exact, self._complete]
@@ -136,6 +138,20 @@ class Gathering:
             self._exchanged(found.rows),
         )
 
+    def alike(self, candidates: fuse.Candidates, own: Array) -> Array:
+        """How near in meaning each candidate is to the one that closes the best exchange.
+
+        Where an `own` log has one, imported ones are not compared: they could claim to be the latest.
+        """
+        counts = own & (candidates.exchange > 0)
+        counts = counts if counts.any() else candidates.exchange > 0
+        if self._meaning is None or not counts.any():
+            return np.zeros(len(candidates.rows))
+        best = int(candidates.rows[np.argmax(np.where(counts, candidates.exchange, 0.0))])
+        vectors = self._meaning.vectors
+        near = np.nan_to_num(vectors.scores(vectors.vector(best), candidates.rows))
+        return np.where(counts, near, 0.0)
+
     def rest(self, count: int, known: Array) -> Found:
         """What comes behind the candidates, by one side alone: no page of an answer may change another."""
         if count <= 0:
@@ -147,10 +163,6 @@ class Gathering:
         found = self._text.search(self._matcher.ranked(self._node), CANDIDATES)
         self._found.append(found)
         self.explain["text"] = len(found)
-        if self._asked is not None:
-            self._exchanges.append(
-                self._asked.index.search(self._asked.matcher.ranked(self._node), CANDIDATES)
-            )
         quoting = self._matcher.exact(self._node)
         if quoting is not None:
             self._exact = self._text.search(quoting, CANDIDATES).rows
@@ -158,14 +170,21 @@ class Gathering:
         if complete is not None:
             self._complete = self._text.search(complete, CANDIDATES).rows
 
+    def _ask_exchanges(self) -> None:
+        if self._asked is not None:
+            query = self._asked.matcher.ranked(self._node)
+            self._exchanges.append(self._asked.index.search(query, CANDIDATES))
+
     def _add(self, rows: Array) -> None:
         """Entries that one side, or neither, has found: what stands beside a hit may be what was meant."""
-        fresh = np.setdiff1d(rows, self.found().rows).tolist()
+        known = [each.rows for each in self._found]
+        fresh = np.setdiff1d(rows, np.concatenate(known) if known else []).tolist()
         if fresh:
             self._found.append(self._text.search(self._matcher.scored_rows(self._node, fresh), len(fresh)))
 
     def _add_exchanges(self) -> None:
-        """The closing answers of the exchanges found, and of those that candidates are part of."""
+        """The closing answers of the exchanges found and of those that candidates are part of, with the
+        prompts of the best."""
         if self._asked is None or not self._by_words:
             return
         known = Found.joined(self._exchanges).turns
@@ -174,7 +193,16 @@ class Gathering:
             query = self._asked.matcher.scored_turns(self._node, turns)
             self._exchanges.append(self._asked.index.search(query, len(turns)))
         exchanges = Found.joined(self._exchanges)
-        self._add(np.append(exchanges.rows, exchanges.turns - 1))
+        best = np.lexsort((-exchanges.rows, -exchanges.scores))[:PROMPTS_OF]
+        prompts = exchanges.turns[best] - 1
+        if self._matcher.filters(self._node) is not None:  # an exchange may pass by what its prompt says
+            self._add(np.append(exchanges.rows, prompts))
+            return
+        found = np.concatenate([each.rows for each in self._found])
+        closing = exchanges.taken(np.flatnonzero(~np.isin(exchanges.rows, found)))
+        # What their own words score is not asked: those of their exchange count, which hold them.
+        self._found.append(replace(closing, scores=np.zeros(len(closing), np.float32)))
+        self._add(prompts)
 
     def _exchanged(self, rows: Array) -> Array:
         """How well the exchange fits that an entry closes, 0 for one that closes none."""

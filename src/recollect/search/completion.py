@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from recollect.agents.saved import is_conversation
+from recollect.light.sources import is_conversation
 from recollect.search.session_filters import Sessions
 from recollect.search.text.fields import path_term
 from recollect.search.text.index import TextIndex
@@ -15,13 +15,14 @@ from recollect.values.records import Kind
 from recollect.values.stored import Session
 from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS
 
-_OF_SESSIONS: dict[str, Callable[[Session], str]] = {
-    "agent": lambda session: session.facts.agent,
-    "branch": lambda session: session.facts.branch,
-    "host": lambda session: session.host,
-    "project": lambda session: session.facts.project,
-    "session": lambda session: session.facts.id,
-    "thread": lambda session: session.facts.slug,
+_OF_SESSIONS: dict[str, Callable[[Session], tuple[str, ...]]] = {
+    "agent": lambda session: (session.facts.agent,),
+    "branch": lambda session: (session.facts.branch,),
+    "host": lambda session: (session.host,),
+    "label": lambda session: session.labels,
+    "project": lambda session: (session.facts.project,),
+    "session": lambda session: (session.facts.id,),
+    "thread": lambda session: (session.facts.slug,),
 }
 _OF_TERMS = {"tool": "tool", "model": "model", "file": "file", "dir": "dir", "tag": "type"}
 _FIXED = {
@@ -53,9 +54,9 @@ def values(text: TextIndex, sessions: Sessions, field: str, prefix: str, limit: 
 def _counted(sessions: Sessions, field: str, prefix: str) -> Counter[str]:
     found: Counter[str] = Counter()
     for session in sessions:
-        value = _OF_SESSIONS[field](session)
-        if value and value.lower().startswith(prefix) and is_conversation(session.facts.agent):
-            found[value] += session.entries
+        for value in _OF_SESSIONS[field](session) if is_conversation(session.facts.agent) else ():
+            if value and value.lower().startswith(prefix):
+                found[value] += session.entries
     return found
 
 

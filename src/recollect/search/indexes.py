@@ -15,10 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
+from recollect.search.copies import knowing_copies
+from recollect.search.projects import NamedView
 from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
 from recollect.search.text.exchanges import ExchangeIndex
@@ -132,68 +134,67 @@ class _ThreadIndexes:
         self._text: tuple[str, int, TextIndex] | None = None
         self._exchanges: tuple[str, int, ExchangeIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
-        self._sessions: tuple[View, Sessions] | None = None
+        self._named: tuple[View, NamedView, Sessions] | None = None
         self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
         """The answer to a request, after a moment's catching up."""
-        reranker = self._embedder("minilm") if request.rerank else None
         meaning = request.mode != "text"
-        with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
+        with self.asking(meaning, waiting=waiting, seconds=seconds) as search:
             results = search.run(request)
             if search.text.rows >= results.fresh.text:
                 return results
         # A damaged index counts as absent from the moment it fails, which may be in the midst of a search.
         self._passing = None
-        with self.asking(meaning, waiting=waiting, seconds=seconds, reranker=reranker) as search:
+        with self.asking(meaning, waiting=waiting, seconds=seconds) as search:
             return search.run(request)
 
     @contextlib.contextmanager
     def asking(
-        self,
-        meaning: bool,
-        *,
-        waiting: int = 0,
-        seconds: float = CATCH_UP_SECONDS,
-        reranker: Embedder | None = None,
+        self, meaning: bool, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS
     ) -> Iterator[Search]:
         """The present state, ready to be asked as often as one likes, by `meaning` too."""
-        self.catch_up(seconds=seconds, vectors=meaning)
+        self.catch_up(seconds=seconds, vectors=meaning, exchanges=meaning)
         with self._store.view() as view:
             info = view.info()
             vectors = self._vector_index(info) if meaning else None
-            text, sessions = self._text_index(info), self._session_table(view)
-            passing, fresh = self._filters_known(text, info), self._fresh(info, waiting)
-            exchanges = self._exchange_index(info)
-            yield Search(
-                view, text, sessions, vectors, reranker, passing=passing, fresh=fresh, exchanges=exchanges
-            )
+            exchanges = self._exchange_index(info) if meaning else None
+            text, (view, sessions) = self._text_index(info), self._by_name(view)
+            passing, fresh = self._filters_known(text, info), self._fresh(info, waiting, meaning)
+            yield Search(view, text, sessions, vectors, passing=passing, fresh=fresh, exchanges=exchanges)
 
     def catch_up(
-        self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
+        self,
+        *,
+        seconds: float | None = None,
+        vectors: bool = True,
+        exchanges: bool = True,
+        progress: Progress | None = None,
     ) -> None:
         """Index what is new; where another thread is at it, wait so long and go on with what that did."""
         began = time.monotonic()
-        if self._is_current(vectors):
+        if self._is_current(vectors, exchanges):
             return
         if not self._catching_up.acquire(timeout=-1 if seconds is None else seconds):
-            self._is_current(vectors)  # what was committed meanwhile is seen
+            self._is_current(vectors, exchanges)  # what was committed meanwhile is seen
             return
         try:
             left = None if seconds is None else max(seconds - (time.monotonic() - began), 0.0)
-            self._catch_up(left, vectors, progress)
+            self._catch_up(left, vectors, exchanges, progress)
         finally:
             self._catching_up.release()
 
-    def _is_current(self, vectors: bool) -> bool:
+    def _is_current(self, vectors: bool, exchanges: bool) -> bool:
         """Whether the indexes, as they are on disk now, reach the store's end."""
         with self._store.view() as view:
             info = view.info()
             text = self._text_index(info)
             text.reload()
-            exchanges = self._exchange_index(info)
-            exchanges.reload()
-            current = text.is_current(view) and exchanges.is_current(view)
+            current = text.is_current(view)
+            if exchanges:
+                asked = self._exchange_index(info)
+                asked.reload()
+                current = current and asked.is_current(view)
         if not vectors:
             return current
         index = self._vector_index(info)
@@ -201,7 +202,9 @@ class _ThreadIndexes:
             index.reload()
         return current and index.rows >= info.rows_end
 
-    def _catch_up(self, seconds: float | None, vectors: bool, progress: Progress | None) -> None:
+    def _catch_up(
+        self, seconds: float | None, vectors: bool, exchanges: bool, progress: Progress | None
+    ) -> None:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         while True:
             with self._store.view() as view:
@@ -211,29 +214,39 @@ class _ThreadIndexes:
                 before = text.rows
                 if not text.is_current(view):
                     until = min(deadline, time.monotonic() + ROUND_SECONDS)
-                    text.catch_up(view, deadline=until, progress=_named(progress, "text"))
+                    text.catch_up(knowing_copies(view), deadline=until, progress=_named(progress, "text"))
             if text.rows >= info.rows_end or text.rows == before or time.monotonic() >= deadline:
                 break
-        with self._store.view() as view:
-            exchanges = self._exchange_index(view.info())
-            if not exchanges.is_current(view):
-                exchanges.catch_up(view, deadline=_deadline(seconds), progress=_named(progress, "exchanges"))
+        if exchanges:
+            with self._store.view() as view:
+                asked = self._exchange_index(view.info())
+                if not asked.is_current(view):
+                    asked.catch_up(
+                        knowing_copies(view),
+                        deadline=_deadline(seconds),
+                        progress=_named(progress, "exchanges"),
+                    )
         if vectors:
             index = self._vector_index(info)
             if index.rows < info.rows_end:
                 index.catch_up(
-                    self._store.view,
+                    self._knowing_copies,
                     self._store.writer,
                     deadline=_deadline(seconds),
                     progress=_named(progress, "vectors"),
                 )
+
+    @contextlib.contextmanager
+    def _knowing_copies(self) -> Iterator[View]:
+        with self._store.view() as view:
+            yield knowing_copies(view)
 
     def fresh(self, waiting: int = 0) -> Fresh:
         """How far the indexes reach, without changing them."""
         with self._store.view() as view:
             info = view.info()
         self._vector_index(info)
-        return self._fresh(info, waiting)
+        return self._fresh(info, waiting, meaning=True)
 
     # -- opened once, and again when the store was rewritten ---------------------------------
 
@@ -259,10 +272,12 @@ class _ThreadIndexes:
             self._vectors = info.id, info.epoch, index
         return self._vectors[2]
 
-    def _session_table(self, view: View) -> Sessions:
-        if self._sessions is None or self._sessions[0] is not view:
-            self._sessions = view, Sessions(view.session_rows())
-        return self._sessions[1]
+    def _by_name(self, view: View) -> tuple[View, Sessions]:
+        """The view as people name its projects, and its sessions."""
+        if self._named is None or self._named[0] is not view:
+            named = NamedView(view, self._cache)
+            self._named = view, named, Sessions(named)
+        return cast("View", self._named[1]), self._named[2]
 
     def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:
         state = (info.id, info.epoch, info.generation, text.rows)
@@ -270,10 +285,11 @@ class _ThreadIndexes:
             self._passing = state, Passing(text, info.rows_end)
         return self._passing[1]
 
-    def _fresh(self, info: StoreInfo, waiting: int) -> Fresh:
-        index = self._text_index(info)
-        text = _entries_below(index.rows, info)
-        stopped = index.stopped or self._exchange_index(info).stopped
+    def _fresh(self, info: StoreInfo, waiting: int, meaning: bool) -> Fresh:
+        """How much is seen of the store; by meaning an entry is seen once its exchange is indexed too."""
+        by_words = [self._text_index(info), *([self._exchange_index(info)] if meaning else [])]
+        text = _entries_below(min(index.rows for index in by_words), info)
+        stopped = next((index.stopped for index in by_words if index.stopped), "")
         if self._vectors is None:
             return Fresh(info.entries, text, 0, waiting, stopped)
         vectors = self._vectors[2]

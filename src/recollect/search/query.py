@@ -452,7 +452,8 @@ _EXAMPLES = {
     "after": "after:2026-03-01", "agent": f"agent:{names()[0]}", "before": "before:2026-03-01",
     "branch": "branch:main", "dir": "dir:src/auth", "file": "file:token_store.py", "has": "has:image",
     "host": "host:laptop",
-    "is": "is:error", "kind": "kind:prompt", "last": "last:30d", "model": "model:opus", "on": "on:yesterday",
+    "is": "is:error", "kind": "kind:prompt", "label": "label:domain=payments", "last": "last:30d",
+    "model": "model:opus", "on": "on:yesterday",
     "project": "project:api", "role": "role:user", "session": "session:3f2a", "tag": "tag:raw:assistant",
     "thread": "thread:3f2a", "time": "time:>2026-03-01", "tool": "tool:Edit",
 }  # fmt: skip

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from recollect.search.weights import (
     COURSE,
+    DAY_MS,
     DENSE_FLOOR,
     EARLY_MS,
     KINDS,
@@ -53,7 +54,8 @@ class Candidates:
     `text` is 0 where no word matches, `dense` NaN where there is no vector. May be left out: `chars`, the
     length of the texts; `exact` and `complete`, 1 for an entry that holds the question as it is written, or
     all its words; `turns`, alike for entries of one turn; `exchange`, above 0 for an entry that closes one:
-    how well, up to about 1, what was asked and what it came to fit together.
+    how well, up to about 1, what was asked and what it came to fit together; `alike`, how near in meaning an
+    entry is to the one that closes the best exchange.
     """
 
     rows: Numbers
@@ -67,6 +69,7 @@ class Candidates:
     complete: Numbers = field(default_factory=lambda: np.zeros(0))
     turns: Numbers = field(default_factory=lambda: np.zeros(0))
     exchange: Numbers = field(default_factory=lambda: np.zeros(0))
+    alike: Numbers = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ class Options:
     """What is asked, beside the candidates.
 
     `text_max` is `BM25_MAX` times the sum of the rarities (idf) of the question's words; 0 takes the best
-    candidate's score in its place. `window` is from and to in milliseconds (see `when`).
+    candidate's score in its place. `window` is from and to in milliseconds (see `when`); `present` where it
+    is asked what counts now.
     """
 
     mode: str = "hybrid"
@@ -85,6 +89,7 @@ class Options:
     now_ms: int = 0
     recency: bool = False
     boosted_sessions: tuple[int, ...] = ()
+    present: bool = False
     weights: Weights = field(default_factory=Weights)
 
 
@@ -92,8 +97,8 @@ class Options:
 class Ranking:
     """`order` lists positions of candidates, best first; `scores` and `parts` are in the candidates' order.
 
-    A score is (text + dense + neighbours + session + complete + exact) * kind * course * time * recency *
-    project; `parts` has them under these names, less those that were not asked for.
+    A score is (text + dense + neighbours + session + complete + exact + newer) * kind * course * time *
+    recency * project; `parts` has them under these names, less those that were not asked for.
     """
 
     order: Ints
@@ -108,6 +113,8 @@ def rank(candidates: Candidates, options: Options) -> Ranking:
     table = _sorted(candidates, by_row)
     dense_share = _dense_share(table, options)
     parts = _sums(table, options, dense_share)
+    if options.present:
+        parts["newer"] = _newer(table, parts["text"] + parts["dense"], options)
     scores = sum(parts.values(), np.zeros(len(by_row)))
     factors = _factors(table, options)
     for factor in factors.values():
@@ -133,7 +140,7 @@ def neighbours(best: Numbers) -> Ints:
 def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
     """The same candidates by row, with lengths, and as floats where it is reckoned."""
     nothing = np.zeros(len(by_row))
-    chars, exact, complete, turns, exchange = (
+    chars, exact, complete, turns, exchange, alike = (
         given if len(given) else nothing
         for given in (
             candidates.chars,
@@ -141,6 +148,7 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
             candidates.complete,
             candidates.turns,
             candidates.exchange,
+            candidates.alike,
         )
     )
     return Candidates(
@@ -155,6 +163,7 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
         np.asarray(complete, np.float64)[by_row],
         np.asarray(turns, np.int64)[by_row],
         np.asarray(exchange, np.float64)[by_row],
+        np.asarray(alike, np.float64)[by_row],
     )
 
 
@@ -262,6 +271,20 @@ def _leads_to_another(table: Candidates) -> NDArray[np.bool_]:
     of_closed = np.isin(table.turns, table.turns[closes])
     found: NDArray[np.bool_] = of_closed & ~closes & np.isin(table.kinds, COURSE)
     return found
+
+
+def _newer(table: Candidates, own: Floats, options: Options) -> Floats:
+    """What lifts the later of the closing answers that say something of the same, each in its time.
+
+    What says that it is of a day to come says nothing of the present.
+    """
+    lift, weights = np.zeros(len(own)), options.weights
+    told = (table.times > 0) & (table.times <= options.now_ms + DAY_MS)
+    same = (table.exchange > 0) & told & (table.alike >= weights.alike)
+    same &= own >= weights.as_good * own[same].max(initial=0.0)
+    days, place = np.unique(table.times[same] // DAY_MS, return_inverse=True)
+    lift[same] = weights.newer * place / max(len(days) - 1, 1)
+    return lift
 
 
 def _within(times: Numbers, start: float, end: float) -> Floats:

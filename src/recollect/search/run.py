@@ -13,30 +13,31 @@ from __future__ import annotations
 import contextlib
 import datetime
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.search import rank as fuse
+from recollect.search.by_session import by_session, turn_ends
 from recollect.search.candidates import Gathering, Meaning, Passing, Side
 from recollect.search.patterns import Patterns
 from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
 from recollect.search.session_filters import Sessions
-from recollect.search.snippet import Marks, highlighter
+from recollect.search.snippet import WINDOWS, Highlighter, highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
-from recollect.search.time_words import window
+from recollect.search.time_words import is_of_present, window
 from recollect.search.weights import NOT_NEAR_WEIGHT
 from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
-from recollect.values.hits import Fresh, Hit, Results
+from recollect.values.hits import Fresh, Hit, Results, SessionHits
 from recollect.values.stored import StoredEntry
 from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
-    from recollect.search.embed.contract import Embedder
     from recollect.search.text.exchanges import ExchangeIndex
     from recollect.search.vectors.index import VectorIndex
 
@@ -45,7 +46,6 @@ _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how mu
 PATTERN_SECONDS = 2.0  # of a question with regular expressions: to read, to match and to mark
 PATTERN_FIND_SHARE, PATTERN_SHARE = 0.85, 0.95  # then marking begins, and then what does not end is ended
 PATTERN_ROWS = 16  # read at a time, newest first: however long they are, not much of the time
-RERANKED = 50
 FOLDED_MAX = 150  # of the best: what comes behind them is not compared
 WEIGHT_MAX = 1_000.0
 SIMILAR_NAMED = 10
@@ -56,7 +56,8 @@ BY_MEANING = "no entry has any of these words; these are the nearest by meaning"
 class Request:
     """What is asked. `near` and `not_near` are entry ids, with a weight as in "3f2a^2".
 
-    `only` is a filter beside those of the query; `plain` takes the query as words and nothing else.
+    `only` is a filter beside those of the query; `plain` takes the query as words and nothing else;
+    `by_session` tells of the hits' sessions too.
     """
 
     query: str = ""
@@ -70,9 +71,9 @@ class Request:
     strategy: str = "auto"
     recency: bool = False
     project_boost: str = ""
-    rerank: bool = False
     collapse: bool = True
     now: datetime.datetime | None = None
+    by_session: bool = False
     only: Node | None = None
 
     def __post_init__(self) -> None:
@@ -97,15 +98,13 @@ class Search:
         text: TextIndex,
         sessions: Sessions,
         vectors: VectorIndex | None = None,
-        reranker: Embedder | None = None,
         *,
         passing: Passing,
         fresh: Fresh,
         exchanges: ExchangeIndex | None = None,
     ) -> None:
         self._view, self._text, self._sessions = view, text, sessions
-        self._vectors, self._reranker = vectors, reranker
-        self._passing, self._fresh = passing, fresh
+        self._vectors, self._passing, self._fresh = vectors, passing, fresh
         self._matcher = Matcher(text, sessions)
         self._exchanges = None if exchanges is None else Side(exchanges, Matcher(exchanges, sessions))
 
@@ -128,12 +127,13 @@ class Search:
                 listed = self._newest(node, request)
             found = time.monotonic()
             marks = partial(wanted.marks, deadline=started + PATTERN_SHARE * PATTERN_SECONDS)
-            hits = self._present(listed, words, request, marks if wanted.have_marks else None)
+            showing = highlighter(words, self._text.analyze, marks if wanted.have_marks else None)
+            hits, sessions = self._present(listed, words, request, showing)
         spent = {"find": found - started, "show": time.monotonic() - found}
         spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
         explain = {"mode": request.mode, **listed.explain, "ms": spent}
         notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
-        return Results(hits, listed.total, self._fresh, notes, explain)
+        return Results(hits, listed.total, self._fresh, notes, explain, sessions)
 
     @property
     def view(self) -> View:
@@ -146,6 +146,17 @@ class Search:
     @property
     def sessions(self) -> Sessions:
         return self._sessions
+
+    def nearness(self, words: str, texts: Sequence[str]) -> list[float]:
+        """How near texts are to some words by meaning, from -1 to 1; 0 where nothing can tell."""
+        if self._vectors is None or not texts:
+            return [0.0] * len(texts)
+        embedder = self._vectors.embedder
+        try:
+            near = embedder.encode(texts) @ embedder.encode_query(words, self._text.idf)
+        except EmbedderFailed:
+            return [0.0] * len(texts)
+        return [float(each) for each in near]
 
     def rows(self, node: Node, limit: int) -> Array:
         """The entries that satisfy a query, the newest first."""
@@ -188,15 +199,18 @@ class Search:
         if meaning is not None and gathering.explain.get("text") == 0:
             notes = (*notes, BY_MEANING)
         options = self._options(node, words, request, now)
-        found = gathering.found()
-        ranking = fuse.rank(gathering.candidates(), options)
+        found, candidates = gathering.found(), gathering.candidates()
+        if options.present:
+            own = ~np.isin(found.sessions, self._sessions.imported())
+            candidates = replace(candidates, alike=gathering.alike(candidates, own))
+        ranking = fuse.rank(candidates, options)
         pointed = np.array([stored.row for stored, _ in (*near, *not_near)], np.int64)
         # What only stands beside hits lifts them, and is none itself.
         own = ranking.parts["text"] + ranking.parts["dense"] > 0
         order = ranking.order[(own & ~np.isin(found.rows, pointed))[ranking.order]]
         best = found.taken(order)
         groups = _groups(best, request)
-        enough = len(groups) >= request.offset + request.limit and not request.rerank
+        enough = len(groups) >= request.offset + request.limit
         missing = 0 if enough else _depth(request) - len(best)
         rest = gathering.rest(missing, np.append(best.rows, pointed))
         total = self._text.count(self._matcher.ranked(node)) if request.mode == "text" else -1
@@ -216,6 +230,7 @@ class Search:
             recency=request.recency,
             boosted_sessions=tuple(boosted),
             window=window(words, now.astimezone()),
+            present=is_of_present(words),
             text_max=self._matcher.ceiling(node),
         )
 
@@ -265,37 +280,31 @@ class Search:
 
     # -- what is shown -----------------------------------------------------------------------
 
-    def _present(self, listed: _Listed, words: list[str], request: Request, marks: Marks | None) -> list[Hit]:
-        """The hits of one page; only they are read from the store."""
+    def _present(
+        self, listed: _Listed, words: list[str], request: Request, showing: Highlighter
+    ) -> tuple[list[Hit], list[SessionHits]]:
+        """The hits of one page, and if asked their sessions; only what is shown is read from the store."""
         groups = listed.groups or _groups(listed.found, request)
-        if request.rerank and words and self._reranker is not None:
-            groups = self._reranked(self._reranker, listed, groups, " ".join(words))
         page = groups[request.offset : request.offset + request.limit]
-        rows = listed.found.rows
-        stored = self._view.entries_at([int(rows[group[0]]) for group in page])
-        showing = highlighter(words, self._text.analyze, marks)
-        return [
+        rows, leading = listed.found.rows, _leading(listed.found, page) if request.by_session else {}
+        ends = {session: turn_ends(self._view, session, row) for session, row in leading.items()}
+        shown = [int(rows[group[0]]) for group in page]
+        around = [row for pair in ends.values() for row in pair if row >= 0]
+        stored = {each.row: each for each in self._view.entries_at([*shown, *around])}
+        best = set(leading.values())
+        hits = [
             Hit(
-                each,
-                self._sessions[each.session_row],
+                stored[row],
+                self._sessions[stored[row].session_row],
                 float(listed.scores[first]),
-                showing.snippet(each.entry),
+                showing.snippet(stored[row].entry, count=WINDOWS + (row in best)),
                 {name: float(values[first]) for name, values in listed.parts.items()},
                 tuple(self._view.entry_ids([int(rows[n]) for n in others[:SIMILAR_NAMED]])),
                 len(others),
             )
-            for each, (first, *others) in zip(stored, page, strict=True)
+            for row, (first, *others) in zip(shown, page, strict=True)
         ]
-
-    def _reranked(
-        self, reranker: Embedder, listed: _Listed, groups: list[list[int]], words: str
-    ) -> list[list[int]]:
-        from recollect.search.embed.contract import rerank
-
-        first, rest = groups[:RERANKED], groups[RERANKED:]
-        stored = self._view.entries_at([int(listed.found.rows[group[0]]) for group in first])
-        scores = rerank(reranker, words, [each.entry.text for each in stored])
-        return [first[n] for n in sorted(range(len(first)), key=lambda n: (-scores[n], n))] + rest
+        return hits, by_session(hits, ends, stored, showing, self._text.weight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,12 +329,20 @@ def _groups(found: Found, request: Request) -> list[list[int]]:
     return _fold(found) if request.collapse else [[n] for n in range(len(found))]
 
 
+def _leading(found: Found, page: list[list[int]]) -> dict[int, int]:
+    """The sessions of a page, best first, each with the row of its first hit."""
+    leading: dict[int, int] = {}
+    for first, *_ in page:
+        leading.setdefault(int(found.sessions[first]), int(found.rows[first]))
+    return leading
+
+
 def _depth(request: Request) -> int:
     """How many hits to have: as many as some can fold into others more than the page needs.
 
     So every page comes out of the same list, only cut elsewhere.
     """
-    shown = max(request.offset + request.limit, RERANKED if request.rerank else 0)
+    shown = request.offset + request.limit
     return shown + FOLDED_MAX if request.collapse else shown
 
 

@@ -1,4 +1,4 @@
-"""Which sessions a filter means: `project: agent: host: branch: session: thread:`.
+"""Which sessions a filter means: `project: label: agent: host: branch: session: thread:`.
 
 What is known of a session changes while it goes on, so nothing of it is in the text index;
 a filter becomes a set of session rows at the moment it is asked. Which sessions are one thread is
@@ -7,20 +7,21 @@ decided here, for the filter and for whoever lists threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from recollect.store.contract import SessionRows
+from recollect.search.projects import NamedView
 from recollect.values.lazy import lazy
-from recollect.values.stored import Session
+from recollect.values.records import Flag
+from recollect.values.stored import Called, Session
 
-SESSION_FIELDS = ("agent", "branch", "host", "project", "session", "thread")
+SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thread")
 
 
 class Sessions:
     """The sessions of one view, read when a filter first needs them."""
 
-    def __init__(self, rows: SessionRows) -> None:
-        self._rows = rows
+    def __init__(self, view: NamedView) -> None:
+        self._view, self._rows = view, view.session_rows()
         self._known: dict[int, Session] = {}
 
     def __getitem__(self, row: int) -> Session:
@@ -36,6 +37,8 @@ class Sessions:
         """The rows of the sessions that a filter lets through, in order."""
         if field == "thread":
             return self._thread(value)
+        if called := _CALLED.get(field):
+            return self._view.rows_called(lambda project: called(project, value))
         matches = _MATCHES[field]
         wanted = value.lower()
         return [row for row, session in self._all.items() if matches(session, wanted)]
@@ -43,6 +46,11 @@ class Sessions:
     def imported(self) -> list[int]:
         """The rows of the sessions that only imported logs know, in order."""
         return [row for row, session in self._all.items() if session.imported]
+
+    def copies_among(self, rows: Sequence[int]) -> list[int]:
+        """Those of some entries that are copies by now."""
+        copied = self._view.columns_at(rows, "flags")["flags"] & Flag.COPY != 0
+        return [row for row, is_copy in zip(rows, copied.tolist(), strict=True) if is_copy]
 
     def _thread(self, value: str) -> list[int]:
         """Every session that goes on from, or led to, one whose id or slug fits: the whole thread."""
@@ -104,6 +112,6 @@ _MATCHES: dict[str, Callable[[Session, str], bool]] = {
     "agent": lambda session, value: value in session.facts.agent.lower(),
     "branch": lambda session, value: value in session.facts.branch.lower(),
     "host": lambda session, value: value in session.host.lower(),
-    "project": lambda session, value: value in session.facts.project.lower(),
     "session": lambda session, value: session.facts.id.lower().startswith(value),
 }
+_CALLED = {"label": Called.is_labelled, "project": Called.is_of_project}

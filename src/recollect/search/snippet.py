@@ -13,16 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from recollect.search.stop_words import STOP_WORDS
 from recollect.search.text.fields import is_grammar
 from recollect.values.hits import Snippet
 from recollect.values.records import Entry, Kind
+from recollect.values.stop_words import STOP_WORDS
 
 WIDTH_CHARS = 240  # of a window
 WINDOWS = 2
 READ_CHARS = 10_000  # of a text; more of it only if no word is in these
 READ_CHARS_MAX = 400_000  # what lies behind is not looked at for a snippet
 MATCHES_MAX = 200
+LINKS_MAX = 1000
 LEAD_CHARS = 40  # before the first match
 SEEN_WORTH = 0.5  # of a word that another window shows already
 GAP = " ... "
@@ -52,8 +53,10 @@ class Highlighter:
         self._pattern = re.compile("|".join(choices)) if choices else None
 
     def snippet(self, entry: Entry, width: int = WIDTH_CHARS, count: int = WINDOWS) -> Snippet:
-        """The windows of an entry's text that hold most of the words."""
+        """The windows of an entry's text that hold most of the words; of links to files the path's end."""
         text = readable(entry)
+        if "](" in text[:READ_CHARS_MAX]:
+            text = _FILE_LINK.sub(r"\1", text, count=LINKS_MAX)
         marks = self._marks(text)
         windows = _windows(text, marks, width, count)
         parts: list[tuple[str, bool]] = []
@@ -65,6 +68,10 @@ class Highlighter:
     def window(self, text: str, width: int) -> Window:
         """The part of a text that holds most of the words."""
         return _windows(text, self._marks(text), width, 1)[0]
+
+    def words_in(self, text: str) -> set[str]:
+        """Which of the words a text has, as the index knows them."""
+        return {word for _, _, word in self._marks(text)}
 
     def _marks(self, text: str) -> list[tuple[int, int, str]]:
         if self._given is not None:
@@ -104,6 +111,11 @@ class Highlighter:
 
 
 _WORD = re.compile(r"\w+")
+# [token.py](/home/ada/harbor/src/token.py#L7): what is kept is harbor/src/token.py#L7
+_FILE_LINK = re.compile(
+    r"\[[^\[\]\n]{1,200}\]\((?:file://)?(?:/|[A-Za-z]:[/\\])"
+    r"(?:[^()\s/\\]{1,100}[/\\]){0,30}?((?:[^()\s/\\]{1,100}[/\\]){0,2}[^()\s/\\]{1,200})\)"
+)
 
 
 def highlighter(

@@ -25,6 +25,11 @@ def window(text: str, now: datetime) -> tuple[int, int] | None:
     return _ms(min(start for start, _ in found)), _ms(max(end for _, end in found))
 
 
+def is_of_present(text: str) -> bool:
+    """Whether a question asks what counts now, which the latest word on it says."""
+    return _PRESENT.search(text[:QUESTION_CHARS_MAX]) is not None
+
+
 Span = tuple[datetime, datetime]
 Rule = Callable[[re.Match[str], datetime], Span | None]
 
@@ -186,6 +191,13 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = (
     (_rule(rf"{_WITHIN} {_MONTH}"), _month),
     (_rule(rf"(in|during|of|since|last|this)(?: the)? {_SEASON}(?:(?: of)? {_YEAR})?"), _season),
     (_rule(rf"{_WITHIN} {_YEAR}"), _whole_year),
+)
+
+
+_PRESENT = re.compile(
+    r"(?<![\w./:-])(?:now|currently|latest|newest|most\s+recent|nowadays|these\s+days|at\s+the\s+moment|at\s+present"
+    r"|(?:^|(?<=the\s)|(?<=our\s)|(?<=its\s)|(?<=my\s))current(?=\s\w))(?![\w/-]|[.:]\w)",
+    re.IGNORECASE,
 )
 
 

@@ -31,6 +31,9 @@ class Weights:
     complete: float = 0.25  # holds every word of the question that says something
     exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
     time: float = 0.5  # told within the time the question names
+    newer: float = 0.5  # asked what counts now: the latest of the closing answers that speak of the same,
+    alike: float = 0.75  # that is, are so near in meaning to the best; below, they are of something else,
+    as_good: float = 0.7  # and fit the question nearly as well as the best
     project: float = 1.0  # option: of the project one works in; 1 to 5 do the same
 
 
@@ -60,13 +63,15 @@ TIES = 10  # hits by words that are compared to see whether words tell them apar
 
 # How far an entry looks for what lifts it.
 SESSION_BEST = 3
-NEIGHBOURS_OF = 16  # of the best of each side: beyond, a neighbour changes nothing on a first page
+NEIGHBOURS_OF = 8  # of the best of each side: 4 and 16 rank alike
+PROMPTS_OF = 32  # of the best exchanges: without, a right session first is lost; 64 are no better
 REACH = 2  # rows: between two entries of a conversation there may be one that is not searched
 CANDIDATES = 64  # of each side; 60 rank as well as 300
 
 # Time.
 RECENCY_PER_DAY = 0.007  # half after a hundred days; by judgement
-EARLY_MS = 86_400_000.0  # before the window: a day, for time zones and plans
+DAY_MS = 86_400_000.0
+EARLY_MS = DAY_MS  # before the window: a day, for time zones and plans
 LATE_MS_MIN = 7 * EARLY_MS  # after it: things are told later, the longer ago the vaguer
 
 # What a match is worth beside one of a word in the text.

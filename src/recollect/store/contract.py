@@ -28,6 +28,7 @@ from recollect.values.records import (
     SourceFile,
 )
 from recollect.values.stored import (
+    Clue,
     Finding,
     Footprint,
     Session,
@@ -52,6 +53,20 @@ class SessionRows(Protocol):
     def items(self) -> Iterable[tuple[int, Session]]:
         """Every session with its row, in the order they were first seen."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionClues:
+    """What all sessions say of their projects, each such thing once.
+
+    `at` has for each session, whose row `rows` has, the position of its clue; `ended_ms` for each clue the
+    last time that a session with it ended.
+    """
+
+    clues: Sequence[Clue]
+    ended_ms: Sequence[int]
+    rows: Array
+    at: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,7 @@ class View(Protocol):
     def info(self) -> StoreInfo: ...
 
     def sessions(self) -> list[Session]:
-        """All sessions, in the order they were first seen."""
+        """All sessions, in the order they were first seen; `copied` says of which ones `is_timeless_fork`."""
         ...
 
     def find_session(self, prefix: str) -> Session:
@@ -148,6 +163,10 @@ class View(Protocol):
 
     def session_rows(self) -> SessionRows:
         """Sessions by row, read when asked for."""
+        ...
+
+    def session_clues(self) -> SessionClues:
+        """What all sessions say of their projects, without reading them."""
         ...
 
     def sources(self, session: Session | None = None) -> list[Source]:

@@ -1,4 +1,4 @@
-"""Neighbours and turns, told from a session's columns: for engines that have no better way.
+"""Neighbours, turns and clues to projects: for engines that have no better way.
 
 Sessions grow side by side, so an entry's neighbours are not the rows beside it. What belongs together
 is told from columns alone; only what is shown is read.
@@ -6,16 +6,17 @@ is told from columns alone; only what is shown is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.store.contract import SessionClues
 from recollect.values.records import HIDDEN, UNSAID, Kind
 
 if TYPE_CHECKING:
     from recollect.store.contract import Array, View
-    from recollect.values.stored import StoredEntry
+    from recollect.values.stored import Clue, Session, StoredEntry
 
 
 def is_said(columns: Mapping[str, Array]) -> Array:
@@ -52,6 +53,22 @@ def turn_of(view: View, row: int) -> list[int]:
     told = is_shown(columns) | (columns["row"] == row)
     rows: list[int] = columns["row"][start:stop][told[start:stop]].tolist()
     return rows
+
+
+def clues_of(sessions: Iterable[tuple[int, Session]]) -> SessionClues:
+    """What `View.session_clues` promises, of sessions with their rows."""
+    ended_ms: dict[Clue, int] = {}
+    rows: list[int] = []
+    at: list[int] = []
+    places: dict[Clue, int] = {}
+    for row, session in sessions:
+        clue = session.clue
+        ended_ms[clue] = max(ended_ms.get(clue, 0), session.facts.ended_ms)
+        rows.append(row)
+        at.append(places.setdefault(clue, len(places)))
+    return SessionClues(
+        list(places), list(ended_ms.values()), np.array(rows, np.int64), np.array(at, np.int64)
+    )
 
 
 def _session_of(view: View, row: int) -> dict[str, Array]:

@@ -265,6 +265,28 @@ class AgentContract:
         assert written(seed=b"a").data == made.data
         assert written(seed=b"b").session_id != made.session_id
 
+    def test_what_was_written_for_it_is_known_as_a_copy(self, tmp_path: Path) -> None:
+        """Nothing of an export of ours is found a second time, whatever its file is called."""
+        writer = self.agent.writer()
+        if writer is None:
+            pytest.skip("nothing is written for it")
+        made = writer.session_file(
+            Conversation((said("Where is the key?", session="5e55", time_ms=1_000_000),), title="A key"),
+            home=tmp_path,
+            environ={},
+            folder=str(tmp_path),
+            now_ms=1_800_000_000_000,
+            seed=b"a",
+        )
+        source = SourceFile(self.agent.name, "/elsewhere/notes", session=made.session_id)
+        lines = [json.loads(line) for line in made.data.splitlines()]
+        outcome = in_pieces(self.agent, source, lines, list(range(len(lines))))
+        told = [entry for parsed, _ in outcome for entry in parsed.entries if entry.text]
+        assert told
+        assert all(entry.flags & Flag.EXPORTED for entry in told)
+        assert outcome[-1][1].is_timeless_fork
+        assert outcome[-1][1].parent == "5e55", "nobody can tell what it is a copy of"
+
     # -- tools and retention ---------------------------------------------------------------
 
     def test_tools_are_named_in_lower_case(self) -> None:

@@ -14,6 +14,7 @@ from recollect.values.records import (
     Line,
     Parsed,
     Provenance,
+    Relation,
     SessionFacts,
     SourceFile,
 )
@@ -212,6 +213,30 @@ class ImportedContract:
         with store.view() as view:
             assert marks(view, "3f2a0000") == {"a": False}
             assert marks(view, "3f2a") == {"a": False}
+
+    def test_what_sessions_say_of_their_projects_is_told_without_reading_them(self, store: Store) -> None:
+        here: dict[str, Any] = {"project": "bay", "cwd": "/w/bay"}
+        with store.writer() as writer:
+            take_from(writer, [told("a")], OWN, name="a", id_="a", ended_ms=5, **here)
+            take_from(writer, [told("b")], OWN, name="b", id_="b", ended_ms=9, **here)
+            take_from(writer, [told("c")], OWN, name="c", id_="c", ended_ms=7, **here)
+            take_from(writer, [told("d")], OWN, name="d", id_="d", branch="main", ended_ms=4, **here)
+            take_from(writer, [told("e")], OWN, name="e", id_="e", relation=Relation.FORK, **here)
+            take_from(writer, [told("f")], OWN, name="f", id_="f", agent="other", ended_ms=3, **here)
+            take_from(writer, [told("g")], IMPORTED, name="g", id_="g", ended_ms=2, **here)
+            take_from(writer, [told("h")], OWN, name="h", id_="h", relation=Relation.FORK, ended_ms=6, **here)
+            writer.commit()
+        with store.view() as view:
+            clues, sessions = view.session_clues(), dict(view.session_rows().items())
+        found = {sessions[row].facts.id: at for row, at in zip(clues.rows, clues.at, strict=True)}
+        assert {id_: clues.clues[at] for id_, at in found.items()} == {
+            each.facts.id: each.clue for each in sessions.values()
+        }
+        assert found["a"] == found["b"] == found["c"] == found["h"]
+        assert {id_: clues.ended_ms[at] for id_, at in found.items()} == {
+            "a": 9, "b": 9, "c": 9, "d": 4, "e": 0, "f": 3, "g": 2, "h": 9
+        }  # fmt: skip
+        assert len(clues.clues) == len(set(clues.clues)) == 5
 
     def test_marks_survive_compacting(self, store: Store) -> None:
         with store.writer() as writer:

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from recollect.store.contract import Array, UsageColumns, carry_vectors
+from recollect.store.contract import Array, SessionClues, UsageColumns, carry_vectors
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, carry_derived, is_new_name, no_rows
 from recollect.store.merge import TOKENS, ChargedUsage, merge_facts
+from recollect.store.walks import clues_of
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
 from recollect.values.ids import line_key, name_key, short_id
 from recollect.values.records import (
@@ -274,10 +275,18 @@ class ReferenceView:
         any_imported, own = any(map(_imported, sources)), state.own_sessions()
         return {
             row: _NumberedSession(
-                replace(held.facts), held.host, len(held.shows), any_imported and row not in own, number=row
+                replace(held.facts),
+                held.host,
+                len(held.shows),
+                any_imported and row not in own,
+                copied=held.facts.is_timeless_fork,
+                number=row,
             )
             for row, held in state.sessions.items()
         }
+
+    def session_clues(self) -> SessionClues:
+        return clues_of(self.session_rows().items())
 
     def sources(self, session: Session | None = None) -> list[Source]:
         return [

@@ -44,6 +44,21 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionHits:
+    """Hits of one session, best first; what the turn of the best one began with, and what it came to.
+
+    `conclusion` is what the `answer` that closed the turn says of what was asked for; neither is there where
+    the best hit is that answer.
+    """
+
+    session: Session
+    hits: list[Hit]
+    prompt: StoredEntry | None = None
+    answer: StoredEntry | None = None
+    conclusion: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Fresh:
     """How much of the store a search could see. `waiting`: appends that are in no table yet.
 
@@ -63,10 +78,14 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Hits, best first. `total` counts all that matched, -1 where nobody can say; `notes`: what limits it."""
+    """Hits, best first. `total` counts all that matched, -1 where nobody can say; `notes`: what limits it.
+
+    `sessions` has the same hits by session, that of the best one first, where that was asked for.
+    """
 
     hits: list[Hit]
     total: int
     fresh: Fresh
     notes: tuple[str, ...] = ()
     explain: dict[str, Any] = field(default_factory=dict)
+    sessions: list[SessionHits] = field(default_factory=list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from recollect.values.hits import Fresh
+from recollect.values.stored import Session, StoredEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,25 @@ class Recall:
     blocks: int
     shown: int
     tokens: int
+    fresh: Fresh
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence, the entry it is of, and the session of that."""
+
+    stored: StoredEntry
+    session: Session
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """The sentences that say most about a question, best first; `hits` were found."""
+
+    sentences: tuple[Said, ...]
+    hits: int
     fresh: Fresh
     notes: tuple[str, ...] = ()
 

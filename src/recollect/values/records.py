@@ -44,6 +44,7 @@ class Flag(enum.IntEnum):
     BOUNDARY = 32  # the model's context restarts here (compaction)
     SPILLED = 64  # only a preview; the whole is in a file of its own (role SPILL)
     REPLACED = 128  # a later record took its place, or took it back: kept, neither shown nor found
+    EXPORTED = 256  # an export of ours wrote it: read as COPY while what it was copied from is there
 
 
 HIDDEN = int(Flag.COPY | Flag.INJECTED | Flag.REPLACED)  # what a reader has no use for, or has already
@@ -216,6 +217,11 @@ class SessionFacts:
         title = title_line(text)
         if title and worth(title, rank) > worth(self.title, self.title_rank):
             self.title, self.title_rank = title, rank
+
+    @property
+    def is_timeless_fork(self) -> bool:
+        """Whether it branched off without any time of its own: as an export of ours, and few others."""
+        return self.relation is Relation.FORK and not self.ended_ms
 
     @property
     def headline(self) -> str:

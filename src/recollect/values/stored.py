@@ -4,8 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from recollect.values.records import Cursor, Entry, Framing, LineFlag, Provenance, SessionFacts, SourceFile
+
+
+class Clue(NamedTuple):
+    """What a session says of its project; `copied` as in `Session`."""
+
+    agent: str
+    host: str
+    project: str
+    folder: str
+    in_git: bool
+    imported: bool
+    copied: bool
+
+
+class Called(NamedTuple):
+    """What a project is called: its name, its other names, and its labels as `key=value`."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    def is_of_project(self, part: str) -> bool:
+        """Whether one of its names contains this, in any case."""
+        wanted = part.casefold()
+        return any(wanted in name.casefold() for name in (self.name, *self.aliases))
+
+    def is_labelled(self, part: str) -> bool:
+        """Whether one of its labels contains this, in any case."""
+        wanted = part.casefold()
+        return any(wanted in label.casefold() for label in self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +44,35 @@ class Session:
     """A stored session: what is known of it, where it is from, how much it shows.
 
     `imported`: no log of this person's own agents has it, and what is known of it anyone may have made up.
+    `copied`: an export of ours wrote it, nobody went on in it, and what it is a copy of is there. A store
+    says it of every fork without a time; which of them it is true of, `recollect.search.copies` finds out.
+    `aliases` are the other names of its project, `labels` what a person said of that, as `key=value`:
+    whoever names projects adds both (`recollect.search.projects`).
     """
 
     facts: SessionFacts
     host: str
     entries: int
     imported: bool = False
+    copied: bool = field(default=False, kw_only=True)
+    aliases: tuple[str, ...] = field(default=(), kw_only=True)
+    labels: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def is_of_project(self, part: str) -> bool:
+        """Whether a name of its project contains this, in any case."""
+        return Called(self.facts.project, self.aliases).is_of_project(part)
+
+    def is_labelled(self, part: str) -> bool:
+        """Whether a label of its project contains this, in any case."""
+        return Called(self.facts.project, labels=self.labels).is_labelled(part)
+
+    @property
+    def clue(self) -> Clue:
+        """What it says of its project itself."""
+        facts = self.facts
+        return Clue(
+            facts.agent, self.host, facts.project, facts.cwd, bool(facts.branch), self.imported, self.copied
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from recollect.values.stop_words import STOP_WORDS
+
 # Where a title came from, kept in stores; see `SessionFacts.titled`. A leading `summary` record mostly speaks
 # of another session and the last prompt of the end alone: kept only while nothing else is known.
 TITLE_STRANGER: Final = 0
@@ -46,23 +48,18 @@ _HARNESS: Final = re.compile(
 )
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s|(?<=[。！？])")
 _WORDS: Final = re.compile(r"[^\W_]+")
-_EMPTY_WORDS: Final = frozenset(
+_EMPTY_WORDS: Final = STOP_WORDS | frozenset(
     """
-    a about after again ahead all also am an and any anything are as at back be been before begin
-    but by can carry chat check checks code codebase coding commit context continue conversation
-    could current cool day did do does doing done dont else especially everything exactly
-    familiarize familiarise file files finally fine first fix fixed fixes follow following for from
-    get getting go going gonna good got great greeting greetings had has have hello help here hey hi
-    him his hmm how i if im in info init is issue it its just keep kick know last lets like little
-    ll look looking m make maybe md me might mind minute more morning much my n need new next nice
-    no nope not nothing now of off oh ok okay on once one only or other our out over perfect please
-    pls prepare proceed project prompt push put question quick re reacquaint reacquainting reaquaint
-    read ready really repo repository resume right run s same see session should show simple so some
-    something sorry start started starting still stop stuff sure t take task tell test testing tests
-    than thank thanks that thats the them then there these they thing things think this those thx
-    time to today too try trying two up update us use user ve very wait want was way we welcome well
-    were what whats when where which while who why will with work working world would y yeah yep yes
-    yet yo you your
+    ahead also anything back begin carry chat check checks code codebase coding commit context
+    continue conversation cool current day done dont especially everything exactly familiarise
+    familiarize file files finally fine first fix fixed fixes follow following get getting go going
+    gonna good got great greeting greetings hello help hey hi hmm im info init issue keep kick know
+    last lets like little look looking make maybe md mind minute morning much n need new next nice
+    nope nothing oh ok okay one perfect please pls prepare proceed project prompt push put question
+    quick reacquaint reacquainting read ready really reaquaint repo repository resume right run see
+    session show simple something sorry start started starting still stop stuff sure take task tell
+    test testing tests thank thanks thats thing things think thx time today try trying two update us
+    use user wait want way welcome well whats work working world y yeah yep yes yet yo
     """.split()  # noqa: SIM905 - a list of these would fill the page
 )
 

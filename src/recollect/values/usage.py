@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UsageFilter:
-    """Which responses count: those from `since_ms` on and before `until_ms`, 0 for any time; of projects and
-    models whose name contains these words, in any case; of exactly this agent.
+    """Which responses count: those from `since_ms` on and before `until_ms`, 0 for any time; of projects,
+    labels and models whose name contains these words, in any case; of exactly this agent.
     """
 
     since_ms: int = 0
@@ -16,6 +16,7 @@ class UsageFilter:
     project: str = ""
     model: str = ""
     agent: str = ""
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)

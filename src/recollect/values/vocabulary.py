@@ -9,7 +9,7 @@ FUSIONS = ("minmax", "rrf")  # of what was found by words and by meaning
 STRATEGIES = ("exact", "fastscan", "ivfpq", "gpu")  # of comparing vectors; AUTO chooses one
 AUTO = "auto"
 KINDS = tuple(kind.name.lower() for kind in Kind)  # of an entry
-GROUPINGS = ("day", "model", "project", "session", "agent")  # of usage
+GROUPINGS = ("day", "model", "project", "label", "session", "agent")  # of usage
 PAGES = ("markdown", "html", "json")  # that a conversation can be written as
 FORMS = ("raw", "jsonl", *PAGES)  # that a session can be exported in
 
@@ -21,6 +21,7 @@ TEXT_FIELDS = (
     "file",
     "host",
     "kind",
+    "label",
     "model",
     "project",
     "role",

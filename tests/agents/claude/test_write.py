@@ -178,7 +178,8 @@ class TestTheRecords:
         assert first["uuid"] == str(uuid.uuid5(uuid.UUID(SESSION), "0"))
         assert {record["sessionId"] for record in records} == {SESSION}
         assert (second["cwd"], second["version"], second["gitBranch"]) == ("/srv/harbor", "2.1.197", "main")
-        assert second["forkedFrom"] == {"sessionId": "old", "messageUuid": "u-1", "by": "recollect"}
+        assert second["forkedFrom"] == {"sessionId": "old", "messageUuid": "u-1"}
+        assert {record["writtenBy"] for record in records} == {"recollect"}
         assert title["customTitle"] == "Tea\\x1b[31m"
         assert "requestId" not in second
         assert set(second["message"]["usage"].values()) == {0}

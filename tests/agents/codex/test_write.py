@@ -323,6 +323,7 @@ class TestTheRecords:
         given = said("from here"), turn(text("x"), session=ORIGIN), turn(text("y"), session=SESSION)
         assert written(*given)[0][0]["payload"]["forked_from_id"] == ORIGIN
         assert "forked_from_id" not in written(turn(text("x"), session="agent-1"))[0][0]["payload"]
+        assert written(turn(text("x"), session="agent-1"))[0][0]["payload"]["writtenFrom"] == "agent-1"
 
     def test_what_people_and_the_model_said_is_shown_and_nothing_else(self) -> None:
         given = said("from here"), turn(text("x"), text("y")), answer(text("z"), use("a"))

@@ -15,7 +15,7 @@ import pytest
 from tests.support.models import MODELS, safetensors, stand_in, tokenizer_json, vocabulary
 
 from recollect.search.embed import embedder, folder
-from recollect.search.embed.contract import Embedder, rerank, unit_rows
+from recollect.search.embed.contract import Embedder, unit_rows
 from recollect.search.embed.transformer import Reading, TransformerEmbedder
 from recollect.testing.embedders import TEXTS, EmbedderContract
 from recollect.values.errors import EmbedderFailed, UsageError
@@ -106,7 +106,7 @@ class TestOnnxFolder(EmbedderContract):
 
     def test_a_text_is_nearest_to_itself(self, embedder: Embedder) -> None:
         """Not so near as without the prefixes that these tests set."""
-        scores = rerank(embedder, TEXTS[1], TEXTS)
+        scores = (embedder.encode(TEXTS) @ embedder.encode_query(TEXTS[1])).tolist()
         assert max(scores) == scores[1]
 
     def test_the_folder_says_how_texts_are_read(self, embedder: TransformerEmbedder) -> None:

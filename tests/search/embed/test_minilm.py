@@ -13,7 +13,7 @@ import pytest
 from tests.support.models import MODELS, tokenizer_json
 
 from recollect.search.embed import embedder, minilm
-from recollect.search.embed.contract import Embedder, rerank
+from recollect.search.embed.contract import Embedder
 from recollect.search.embed.transformer import Reading, TransformerEmbedder
 from recollect.testing.embedders import TEXTS, EmbedderContract
 from recollect.values.errors import UsageError
@@ -98,7 +98,7 @@ class TestBuild:
         minilm.build(source, tmp_path / "models" / "minilm")
         made = embedder("minilm", settings={}, models=tmp_path / "models")
         assert (made.name, made.dims) == ("minilm-l6-v2", 16)
-        assert rerank(made, "token expired", ["the token expired", "git commit"])[0] > 0.5
+        assert (made.encode(["the token expired"]) @ made.encode_query("token expired"))[0] > 0.5
         assert sorted(os.listdir(tmp_path / "models")) == ["minilm"]
 
     def test_a_wheel_serves_as_well_as_a_folder(self, source: Path, tmp_path: Path) -> None:
@@ -165,5 +165,5 @@ class TestBuild:
         minilm.build(Path(os.environ["RECOLLECT_MINILM"]), tmp_path / "minilm")
         made = minilm.load(tmp_path / "minilm")
         texts = ["cannot connect to the sql server", "bake a chocolate cake"]
-        near, far = rerank(made, "database connection refused", texts)
+        near, far = made.encode(texts) @ made.encode_query("database connection refused")
         assert near > 0.5 > far + 0.3

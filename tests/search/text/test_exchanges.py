@@ -271,5 +271,23 @@ def test_what_kept_exchanges_from_being_indexed_is_told(
     monkeypatch.setattr(ExchangeIndex, "_batches", refused)
     with remembered(folder, talk) as memory:
         found = memory.search("lamp")
+        by_words = memory.search("lamp", mode="text")
     assert found.hits
     assert found.fresh.stopped == "No space left on device"
+    assert found.fresh.unindexed == 2  # an entry is not searched as it should be without its exchange
+    assert (by_words.fresh.unindexed, by_words.fresh.stopped) == (0, "")
+
+
+def test_a_search_by_words_alone_makes_no_index_of_exchanges(folder: Path) -> None:
+    from tests.support.claude_talk import Talk as Claude
+    from tests.support.claude_talk import remembered
+
+    talk = Claude(1, "/home/ada/harbor")
+    talk.user("Why is the lamp dark?")
+    talk.assistant("A fuse blew.")
+    with remembered(folder, talk) as memory:
+        assert memory.search("lamp", mode="text").hits
+        assert list(memory.config.cache.rglob("text*"))
+        assert not list(memory.config.cache.rglob("exchanges*"))
+        assert memory.search("lamp").hits
+        assert list(memory.config.cache.rglob("exchanges*"))

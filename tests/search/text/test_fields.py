@@ -58,6 +58,11 @@ class TestBody:
         entry = call("Edit", file_path="/a/b.py", edits=[{"old_string": "one\ntwo", "count": 3}], all=True)
         assert body_of(entry).split("\n") == ["/a/b.py", "one", "two", "3"]
 
+    def test_of_what_an_edit_leaves_as_it_was_only_what_stands_beside_a_change_is_there_twice(self) -> None:
+        old = ["one", "two", "three", "four", "five"]
+        entry = call("Edit", old_string="\n".join(old), new_string="one\ntwo\nTHREE\nfour\nfive")
+        assert body_of(entry).split("\n") == [*old, "two", "THREE", "four"]
+
     def test_a_call_that_is_no_json_is_its_text(self) -> None:
         assert body_of(Entry(Kind.CALL, "*** Begin Patch\n+x")) == "*** Begin Patch\n+x"
         assert body_of(Entry(Kind.CALL, '{"broken')) == '{"broken'
@@ -126,6 +131,7 @@ class TestBody:
             "meta",
             "boundary",
             "spilled",
+            "exported",
         ]
         assert flags_of(Entry(Kind.RESULT)) == []
 

@@ -242,6 +242,17 @@ class TestFit:
         assert caught_up(again, talk) == 3
         assert having(again, "fern") == [1]
 
+    def test_a_damaged_schema_is_no_mistake_of_the_question(self, folder: Path) -> None:
+        talk = Talk()
+        talk.say("lamp")
+        caught_up(opened(folder), talk)
+        (meta,) = folder.rglob("meta.json")
+        meta.write_text(meta.read_text().replace('"fast": true', '"fast": false'))
+        index = opened(folder)
+        assert having(index, "lamp") == []
+        assert caught_up(index, talk) == 1
+        assert having(index, "lamp") == [0]
+
     @examples(40)
     @given(st.randoms(use_true_random=False), st.sampled_from(["delete", "cut", "flip", "junk"]))
     def test_damaged(self, chance: random.Random, how: str) -> None:

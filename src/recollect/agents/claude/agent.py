@@ -25,7 +25,7 @@ class Claude(Agent):
 
     name = "claude"
     title = "Claude Code"
-    version = 3
+    version = 5
     home = "~/.claude"
     moved_by = (paths.MOVED_BY,)
     tags = (

@@ -12,10 +12,11 @@ from typing import Any, Final
 
 from recollect.agents.claude import parse_blocks as blocks
 from recollect.agents.claude.parse_context import attachment_row, loose_text, system_row, told_by_hooks
-from recollect.agents.claude.parse_session import Session
+from recollect.agents.claude.parse_session import Session, is_copied
 from recollect.agents.fields import (
     COPY,
     ERROR,
+    EXPORTED,
     INJECTED,
     META,
     NAME_CHARS_MAX,
@@ -28,7 +29,6 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.agents.injected import is_own_spill
-from recollect.light.sources import WRITTEN_BY
 from recollect.values.records import Entry, Kind, Parsed, Role, SessionFacts, SourceFile, Usage
 from recollect.values.titles import TITLE_AGENT, TITLE_CUSTOM, TITLE_STRANGER
 
@@ -56,7 +56,9 @@ class ClaudeParser:
         name = record.get("type")
         handler = _HANDLERS.get(name) if type(name) is str else None
         if handler is not None:
-            return handler(self, record)
+            parsed = handler(self, record)
+            self._session.go_on(parsed.entries)
+            return parsed
         time_ms = self._session.note(record)
         entry = Entry(Kind.UNKNOWN, loose_text(record), _side(record), time_ms)
         return _chain(text_of(name), (entry,), record, known=False)
@@ -201,6 +203,8 @@ class ClaudeParser:
         key, rank = _TITLES[name]
         text = text_of(record.get(key))
         flags = self._session.take_title(text, rank)
+        if is_copied(record):
+            return self._event(record, text, EXPORTED)
         return self._event(record, text, COPY if name == "last-prompt" else flags)
 
     def _summary(self, record: dict[str, Any]) -> Parsed:
@@ -264,8 +268,7 @@ def _version(text: str) -> tuple[int, ...]:
 def _side(record: dict[str, Any]) -> int:
     """What a record says of all that is in it: of a subagent, or written by an export of ours."""
     side = SIDECHAIN if record.get("isSidechain") is True else 0
-    origin = record.get("forkedFrom")
-    return side | COPY if type(origin) is dict and origin.get("by") == WRITTEN_BY else side
+    return side | EXPORTED if is_copied(record) else side
 
 
 def _chain(

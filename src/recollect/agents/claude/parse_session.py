@@ -10,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from recollect.agents.fields import COPY, dict_of, facts_restored, facts_state, note_answers, text_of, time_of
+from recollect.agents.fields import (
+    COPY,
+    dict_of,
+    facts_restored,
+    facts_state,
+    has_said,
+    note_answers,
+    text_of,
+    time_of,
+)
 from recollect.light.project import remote_name
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
 from recollect.values.records import Entry, Relation, Role, SessionFacts, SourceFile
 from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, TITLE_STRANGER, TITLE_SUMMARY, title_line
 
@@ -19,23 +29,32 @@ from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, TITLE_STRANGER, T
 class Session:
     """The facts of one source's session, and what is needed to go on gathering them."""
 
-    __slots__ = ("_leading", "_met", "_role", "_started", "facts")
+    __slots__ = ("_leading", "_met", "_role", "_started", "_untouched", "facts")
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
         self._role = source.role
         self._met = ""  # the last sessionId seen: meeting it again changes nothing
         self._leading: bool = state.get("leading", True)  # no record with our own id yet
         self._started: bool = state.get("started", False)  # a chain record was read
+        # It began with what an export of ours wrote, and nobody has said anything since.
+        self._untouched: bool = state.get("untouched", False)
         self.facts = facts_restored(state["facts"]) if "facts" in state else _first_facts(source)
 
     def state(self) -> dict[str, Any]:
-        return {"facts": facts_state(self.facts), "leading": self._leading, "started": self._started}
+        return {
+            "facts": facts_state(self.facts),
+            "leading": self._leading,
+            "started": self._started,
+            **({"untouched": True} if self._untouched else {}),
+        }
 
     def note(self, record: dict[str, Any]) -> int:
         """Take in a record's envelope; answer with its time."""
         facts = self.facts
         time_ms = time_of(record.get("timestamp"))
-        if time_ms:
+        if is_copied(record) and not facts.ended_ms and self._role is Role.MAIN:
+            self._untouched, facts.relation = True, Relation.FORK
+        if time_ms and not self._untouched:
             facts.saw(time_ms)
         session = record.get("sessionId")
         if session != self._met and type(session) is str:
@@ -55,9 +74,18 @@ class Session:
         slug = record.get("slug")
         if slug and type(slug) is str:
             facts.slug = slug
-        if "forkedFrom" in record and facts.relation is not Relation.FORK:
-            self._note_fork(text_of(dict_of(record["forkedFrom"]).get("sessionId")))
+        forked = "forkedFrom" in record or WRITTEN_FROM_KEY in record
+        if forked and not (facts.parent and facts.relation is Relation.FORK):
+            written_from = text_of(record.get(WRITTEN_FROM_KEY))
+            self._note_fork(text_of(dict_of(record.get("forkedFrom")).get("sessionId")), written_from)
         return time_ms
+
+    def go_on(self, entries: Iterable[Entry]) -> None:
+        """See whether these are the first that were said in a copy: its time begins with them."""
+        if self._untouched and has_said(entries):
+            self._untouched = False
+            for entry in entries:
+                self.facts.saw(entry.time_ms)
 
     def note_prompt(self, text: str) -> None:
         """The first prompt that says something is the title until a better one comes."""
@@ -107,10 +135,16 @@ class Session:
                 facts.root = session
             facts.parent, facts.relation = session, Relation.CONTINUATION
 
-    def _note_fork(self, parent: str) -> None:
+    def _note_fork(self, parent: str, root: str) -> None:
+        parent, root = parent or root, root or parent
         if parent and parent != self.facts.id and self._role is Role.MAIN:
-            self.facts.parent = self.facts.root = parent
+            self.facts.parent, self.facts.root = parent, root
             self.facts.relation = Relation.FORK
+
+
+def is_copied(record: Mapping[str, Any]) -> bool:
+    """Whether an export of ours wrote this record; the first ones said so beside what it was forked from."""
+    return WRITTEN_BY in (record.get(WRITTEN_KEY), dict_of(record.get("forkedFrom")).get("by"))
 
 
 def _first_facts(source: SourceFile) -> SessionFacts:

@@ -25,7 +25,7 @@ from recollect.agents.claude import paths
 from recollect.agents.claude.check import validate
 from recollect.agents.session_lines import line_of
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, is_uuid
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
@@ -82,14 +82,17 @@ def render(
         "sessionId": session_id,
         "version": version,
         "gitBranch": branch,
+        WRITTEN_KEY: WRITTEN_BY,
     }
+    if first := next(iter(conversation.sessions), ""):
+        envelope[WRITTEN_FROM_KEY] = first
     records = list(_records(messages, envelope, session_id))
     newest = max(now_ms, *(time_ms for time_ms, _ in records))
     for time_ms, record in records:
         record["timestamp"] = _stamp(time_ms or newest)
     records[-1][1]["timestamp"] = _stamp(newest)  # where the agent goes on is where the newest record is
     title = one_line(conversation.title, _TITLE_CELLS) or f"recollected {session_id[:8]}"
-    named = {"type": "custom-title", "customTitle": title, "sessionId": session_id}
+    named = {"type": "custom-title", "customTitle": title, "sessionId": session_id, WRITTEN_KEY: WRITTEN_BY}
     return b"".join(map(line_of, [*(record for _, record in records), named])), fidelity
 
 
@@ -282,7 +285,6 @@ def _records(
                 record["forkedFrom"] = {
                     "sessionId": message.session,
                     "messageUuid": blocks[0].uuid or blocks[0].entry,
-                    "by": WRITTEN_BY,
                 }
             yield last_ms, record
             parent, number = own, number + 1

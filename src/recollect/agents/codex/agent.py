@@ -29,7 +29,7 @@ class Codex(Agent):
 
     name = "codex"
     title = "Codex"
-    version = 4
+    version = 6
     home = "~/.codex"
     moved_by = (paths.MOVED_BY,)
     tags = (

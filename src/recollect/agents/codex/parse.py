@@ -16,8 +16,8 @@ from recollect.agents.codex.parse_items import EVENT, Reader, Twins
 from recollect.agents.codex.parse_usage import Meter
 from recollect.agents.fields import (
     BOUNDARY,
-    COPY,
     ERROR,
+    EXPORTED,
     META,
     SIDECHAIN,
     OpenCalls,
@@ -25,6 +25,7 @@ from recollect.agents.fields import (
     dict_of,
     facts_restored,
     facts_state,
+    has_said,
     list_of,
     not_an_object,
     note_answers,
@@ -33,7 +34,7 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.light.project import remote_name
-from recollect.light.sources import WRITTEN_BY
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
 from recollect.values.titles import TITLE_CUSTOM, TITLE_PROMPT, title_line
 
@@ -49,12 +50,14 @@ class CodexParser:
         "_calls",
         "_copying",
         "_facts",
+        "_forking_copy",
         "_introduced",
         "_maybe",
         "_meter",
         "_reader",
         "_replayed",
         "_twins",
+        "_untouched",
         "_written_ms",
     )
 
@@ -73,6 +76,9 @@ class CodexParser:
         # When an export of ours wrote the file's beginning, 0 if none did: what is older is a copy.
         self._written_ms: int = state.get("written_ms", 0)
         self._copying = False
+        # What follows is such a beginning in a fork that Codex made of it: nothing in it opens a turn.
+        self._forking_copy: bool = state.get("forking_copy", False)
+        self._untouched: bool = state.get("untouched", False)  # a copy in which nobody said anything yet
         # The thread whose totals this file's token counts go on from, and the one they would
         # go on from if its history turned out to be in this file too.
         self._billed: str = state.get("billed", source.session)
@@ -93,6 +99,8 @@ class CodexParser:
             "introduced": self._introduced,
             "replayed": self._replayed,
             **({"written_ms": self._written_ms} if self._written_ms else {}),
+            **({"forking_copy": True} if self._forking_copy else {}),
+            **({"untouched": True} if self._untouched else {}),
             "billed": self._billed,
             "maybe": self._maybe,
         }
@@ -100,20 +108,22 @@ class CodexParser:
     def parse(self, record: Any, /) -> Parsed:
         if type(record) is not dict:
             return not_an_object(record)
-        self._copying = 0 < time_of(record.get("timestamp")) <= self._written_ms
-        parsed = self._parse(record)
+        time_ms = time_of(record.get("timestamp"))
+        self._forking_copy = self._forking_copy and not _opens_turn(record)
+        self._copying = self._forking_copy or 0 < time_ms <= self._written_ms
+        parsed = self._parse(record, time_ms)
         if self._copying:
             parsed = _copied(parsed)
+        self._untouched = self._untouched and not has_said(parsed.entries)
+        if not self._untouched:
+            self._facts.saw(time_ms)
         return _inside(parsed) if self._facts.relation is Relation.SUBAGENT else parsed
 
-    def _parse(self, record: dict[str, Any]) -> Parsed:
+    def _parse(self, record: dict[str, Any], time_ms: int) -> Parsed:
         name = text_of(record.get("type"))
         payload = record.get("payload")
         if type(payload) is not dict:
-            return self._bare(name, record)
-        time_ms = time_of(record.get("timestamp"))
-        if time_ms:
-            self._facts.saw(time_ms)
+            return self._bare(name, record, time_ms)
         if self._replayed and count_of(record.get("ordinal")) >= self._replayed:
             self._replayed = 0
         if name == "response_item":
@@ -168,11 +178,8 @@ class CodexParser:
             return unknown(name, time_ms, text_of(payload.get("message")))
         return Parsed(name, (handler(self, payload, time_ms),))
 
-    def _bare(self, name: str, record: dict[str, Any]) -> Parsed:
+    def _bare(self, name: str, record: dict[str, Any], time_ms: int) -> Parsed:
         """A record without envelope: the era before September 2025."""
-        time_ms = time_of(record.get("timestamp"))
-        if time_ms:
-            self._facts.saw(time_ms)
         if "record_type" in record:
             state = text_of(record["record_type"])
             if state != "state":
@@ -186,27 +193,34 @@ class CodexParser:
 
     def _introduce(self, payload: dict[str, Any], time_ms: int) -> Entry:
         """A `session_meta`: ours the first time, later ours again or a replayed one's."""
-        self._facts.saw(time_of(payload.get("timestamp")))
-        session = text_of(payload.get("id"))
+        session, begun_ms = text_of(payload.get("id")), time_of(payload.get("timestamp"))
+        copy = payload.get("originator") == WRITTEN_BY
+        self._copying = self._copying or copy
         if not self._introduced:
             self._introduced = True
             if session:
                 self._facts.id = self._facts.root = self._billed = session
             self._replayed = count_of(payload.get("subagent_history_start_ordinal"))
-            if payload.get("originator") == WRITTEN_BY:
-                self._written_ms = time_of(payload.get("timestamp"))
-            self._relate(payload)
+            if copy:
+                self._written_ms, self._untouched = begun_ms, True
+            self._relate(payload, copy=copy)
             self._describe(payload)
         elif session == self._facts.id:
             self._describe(payload)
+        elif copy:
+            # A fork of one of our exports: the client writes the history anew, at the time of the fork.
+            self._forking_copy = self._untouched = True
+            self._facts.started_ms = self._facts.ended_ms = 0
         self._descend(session, payload)
+        if not self._untouched:
+            self._facts.saw(begun_ms)
         return Entry(Kind.EVENT, "", 0, time_ms)
 
-    def _relate(self, payload: dict[str, Any]) -> None:
+    def _relate(self, payload: dict[str, Any], *, copy: bool) -> None:
         forked, spawned = _forked_from(payload), _spawned_by(payload)
         if spawned:
             self._facts.parent, self._facts.relation = spawned, Relation.SUBAGENT
-        elif forked:
+        elif forked or copy:
             self._facts.parent, self._facts.relation = forked, Relation.FORK
 
     def _describe(self, payload: dict[str, Any]) -> None:
@@ -321,10 +335,16 @@ class CodexParser:
                     facts.cwd = (found[1] or found[2] or "").strip()
 
 
+def _opens_turn(record: dict[str, Any]) -> bool:
+    """Whether Codex begins to work here: no export of ours has such a record."""
+    started = dict_of(record.get("payload")).get("type") in ("task_started", "turn_started")
+    return record.get("type") == "turn_context" or started
+
+
 def _copied(parsed: Parsed) -> Parsed:
     """The same, as an export of ours repeats it out of another session."""
     return replace(
-        parsed, entries=tuple(replace(entry, flags=entry.flags | COPY) for entry in parsed.entries)
+        parsed, entries=tuple(replace(entry, flags=entry.flags | EXPORTED) for entry in parsed.entries)
     )
 
 
@@ -340,7 +360,8 @@ def _inside(parsed: Parsed) -> Parsed:
 
 def _forked_from(payload: dict[str, Any]) -> str:
     base = dict_of(payload.get("history_base"))
-    return text_of(payload.get("forked_from_id")) or text_of(base.get("thread_id"))
+    named = (payload.get("forked_from_id"), base.get("thread_id"), payload.get(WRITTEN_FROM_KEY))
+    return next(filter(None, map(text_of, named)), "")
 
 
 def _spawned_by(payload: dict[str, Any]) -> str:

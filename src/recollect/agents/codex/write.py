@@ -24,7 +24,7 @@ from recollect.agents.codex.check import ALONE, CALL_ID_MAX, OUTPUTS, validate
 from recollect.agents.codex.write_items import Item, Items, kind_of
 from recollect.agents.session_lines import line_of
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, is_uuid
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
@@ -143,9 +143,11 @@ def _refuse_id(session_id: str) -> None:
 
 
 def _origin(conversation: Conversation) -> dict[str, str]:
-    """The session it begins with: of several, Codex can name only one."""
+    """The session it begins with: of several, Codex can name only one, and only by a UUID."""
     first = next(iter(conversation.sessions), "")
-    return {"forked_from_id": first} if is_uuid(first) else {}
+    if is_uuid(first):
+        return {"forked_from_id": first}
+    return {WRITTEN_FROM_KEY: first} if first else {}
 
 
 # -- what is said

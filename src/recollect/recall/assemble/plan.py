@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from recollect.search.query import QUERY_CHARS_MAX, Is
-from recollect.search.stop_words import ASIDES
 from recollect.search.text.fields import path_term, whole_query
 from recollect.search.time_words import window
 from recollect.values.assembly import FILE, NAME, PHRASE, TOPIC, Ask, Facet, Plan
 from recollect.values.errors import UsageError
+from recollect.values.stop_words import ASIDES
 
 if TYPE_CHECKING:
     from recollect.search.run import Search

@@ -40,12 +40,6 @@ class Embedder(Protocol):
         ...
 
 
-def rerank(embedder: Embedder, query: str, texts: Sequence[str]) -> list[float]:
-    """How near each text is to the query by this embedder alone: from -1 to 1, and 0 for no words."""
-    scores: list[float] = (embedder.encode(texts) @ embedder.encode_query(query)).tolist()
-    return scores
-
-
 def unit_rows(vectors: NDArray[Any]) -> Vectors:
     """The rows scaled to length one; a row of zeros, or with a number that is none, becomes zeros."""
     rows = np.array(vectors, dtype=np.float32)

@@ -1,6 +1,6 @@
 """What of an entry is indexed, and as what: pure functions from an entry to terms.
 
-    body    the words of what a person would read; of a tool call its arguments, not their JSON
+    body    what a person would read; of a tool call its arguments, not their JSON, and each line once
     whole   what the word analyzer would break, in one piece: `token_store.py`, `std::io::Error`, `v1.2.3`
     parts   what it would not break: the humps of `getUserName`
     cjk     Chinese, Japanese and Korean by pairs of characters, and by single ones
@@ -17,7 +17,7 @@ import functools
 import hashlib
 import re
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -32,6 +32,7 @@ from recollect.values.records import HIDDEN, Entry, Flag, Kind
 BODY_CHARS_MAX = 2_000_000  # of one entry; what lies behind is found by /regex/ only
 PATHS_MAX = 200  # of one tool call
 TERM_CHARS_MAX = 100
+EXPORTED_TERM = "exported"  # among the flags of a document; nobody asks for it by name
 _GIST_CHARS = 1000
 _NO_LETTERS = b"0123456789 \t\r\n"
 
@@ -79,7 +80,7 @@ def gist_of(body: str) -> int:
 
 
 def flags_of(entry: Entry) -> list[str]:
-    """The names a filter calls an entry's flags by."""
+    """The names by which an entry's flags are asked for."""
     return [name for bit, name in _FLAGS.items() if entry.flags & bit] if entry.flags else []
 
 
@@ -163,9 +164,23 @@ def identifiers(texts: Sequence[str]) -> list[Identifiers]:
 def _arguments(text: str) -> str:
     """The values of a tool's input, without the names that every call of the tool has."""
     try:
-        return "\n".join(_leaves(orjson.loads(encodable(text))))
+        return "\n".join(_once(_leaves(orjson.loads(encodable(text)))))
     except (ValueError, RecursionError):
         return _unescaped(text)
+
+
+def _once(values: Iterable[str]) -> Iterator[str]:
+    """The lines of some values; what a value shares with those before it only next to what is new in it.
+
+    An edit has the text around a change twice. The lines beside a new one stay, so that a phrase goes on.
+    """
+    known: set[str] = set()
+    for value in values:
+        lines = value.split("\n")
+        fresh = [line not in known for line in lines]
+        beside = zip([False, *fresh], fresh, [*fresh[1:], False], strict=False)
+        yield from (line for line, near in zip(lines, beside, strict=True) if any(near))
+        known.update(lines)
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -207,6 +222,7 @@ _FLAGS = {
     Flag.META: "meta",
     Flag.BOUNDARY: "boundary",
     Flag.SPILLED: "spilled",
+    Flag.EXPORTED: EXPORTED_TERM,
 }
 _CJK = re.compile(
     "[\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"

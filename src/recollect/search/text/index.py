@@ -89,7 +89,7 @@ class TextIndex:
     """
 
     NAME = "text"
-    FORMAT = 3
+    FORMAT = 4
 
     def __init__(self, place: Place, epoch: int) -> None:
         self._place = place
@@ -189,6 +189,10 @@ class TextIndex:
     def rarity(self, field: str, term: str) -> float:
         """How rare a term is among the documents, as BM25 has it."""
         return self._rarity(self.frequency(field, term))
+
+    def weight(self, word: str) -> float:
+        """How rare a word is that a `Highlighter` found: a stem, a pair of letters, or a name as written."""
+        return self.rarity("body" if word.isascii() else "cjk", word)
 
     def terms(self, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
         """Terms that begin so, with how many documents hold each; the most frequent first."""
@@ -386,7 +390,7 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, RuntimeError, OverflowError) as error:
-        if str(error).startswith(_WRONG_QUERY):
+        if str(error).startswith(_WRONG_QUERY) and _DAMAGED_SCHEMA not in str(error):
             raise
         raise _Failed from error
     except BaseException as error:
@@ -437,6 +441,7 @@ def _words() -> tantivy.TextAnalyzer:
 
 _WORDS = _words()
 _BLANKS = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+_DAMAGED_SCHEMA = "is not a fast field"  # all are that we ask for
 _WRONG_QUERY = ("Schema error", "The field does not exist", "An invalid argument")  # the caller's fault
 _META = "meta.json"  # tantivy's own
 _REACH = "rows.stamp"

@@ -18,8 +18,7 @@ import tantivy
 
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
-from recollect.search.stop_words import STOP_WORDS
-from recollect.search.text.fields import encodable, is_grammar, path_term, split_humps
+from recollect.search.text.fields import EXPORTED_TERM, encodable, is_grammar, path_term, split_humps
 from recollect.search.text.index import TextIndex
 from recollect.search.weights import (
     ABOUT_FILE,
@@ -33,9 +32,11 @@ from recollect.search.weights import (
 from recollect.values.errors import UsageError
 from recollect.values.lazy import lazy
 from recollect.values.records import Kind
+from recollect.values.stop_words import STOP_WORDS
 
 TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
 SENTENCE_TERMS_MAX = 64
+COMPLETE_WORDS_MAX = 64
 ROWS_AS_TERMS = 1_000  # up to so many, single terms are several times faster than a set of them
 VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 
@@ -58,18 +59,34 @@ class Matcher:
         self._sessions = sessions
         self._ranked: dict[Node, Query] = {}
         self._filters: dict[Node, Query | None] = {}
+        self._told: dict[tuple[str, str], list[str]] = {}
 
     def ranked(self, node: Node) -> Query:
         """What satisfies the filters and holds at least one of the words."""
         if node not in self._ranked:
-            self._ranked[node] = self._build(node, self.words) or Query.all_query()
+            self._ranked[node] = self._without_copies(self._build(node, self.words) or Query.all_query())
         return self._ranked[node]
 
     def filters(self, node: Node) -> Query | None:
         """What satisfies the filters; None when there are none."""
         if node not in self._filters:
-            self._filters[node] = self._build(node, lambda words: None)
+            found = self._build(node, lambda words: None)
+            if found is None and self._late_copies is not None:
+                found = _unscored(Query.all_query())
+            self._filters[node] = found if found is None else self._without_copies(found)
         return self._filters[node]
+
+    def _without_copies(self, query: Query) -> Query:
+        late = self._late_copies
+        return query if late is None else Query.boolean_query([(_MUST, query), (_MUST_NOT, late)])
+
+    @lazy
+    def _late_copies(self) -> Query | None:
+        """What is in the index because it was no copy yet when it came; None for nothing."""
+        count = self._index.frequency("flag", EXPORTED_TERM)  # most stores have none, and every search asks
+        exported = self._index.newest(self._term("flag", EXPORTED_TERM), count).rows.tolist()
+        copies = self._sessions.copies_among(exported) if exported else []
+        return self._numbered("row", copies) if copies else None
 
     def words(self, words: Sequence[Word]) -> Query:
         """What holds at least one of these words, scored by all of them."""
@@ -113,8 +130,12 @@ class Matcher:
         return Query.boolean_query([(_MUST, query), *([(_MUST, filters)] if filters else [])])
 
     def complete(self, node: Node) -> Query | None:
-        """What holds every word of the question that says something; None where that is less than two."""
-        words = [self._anywhere(word) for word in " ".join(words_of(node)).split()]
+        """What holds every word of the question that says something; None where that is less than two.
+
+        A long text asks for no such thing: it stands somewhere as it is, or nowhere.
+        """
+        asked = " ".join(words_of(node)).split()
+        words = [self._anywhere(word) for word in asked] if len(asked) <= COMPLETE_WORDS_MAX else []
         every: Clauses = [(_MUST, each) for each in words if each is not None]
         if len(every) < 2:
             return None
@@ -222,6 +243,11 @@ class Matcher:
 
     def _telling(self, field: str, text: str) -> list[str]:
         """The terms that say something, the rarest of them if there are too many."""
+        if (field, text) not in self._told:
+            self._told[field, text] = self._told_by(field, text)
+        return self._told[field, text]
+
+    def _told_by(self, field: str, text: str) -> list[str]:
         every = sorted(set(self._index.analyze(field, text)))
         terms = [term for term in every if term not in self._stop_terms and not is_grammar(term)] or every
         if len(terms) <= TERMS_MAX:

@@ -27,6 +27,12 @@ class Imported:
     def session(self, row: int) -> bool:
         return self.any and row not in self._own_sessions
 
+    def sessions(self, count: int) -> Array:
+        """For each of the first so many sessions whether it is imported."""
+        imported = np.full(count, self.any)
+        imported[[row for row in self._own_sessions if row < count]] = False
+        return imported
+
     def line(self, row: int) -> bool:
         return self.any and bool(self.lines(np.array([row]))[0])
 

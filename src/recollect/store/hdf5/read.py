@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from recollect.light.store_header import Header
-from recollect.store.contract import Array, UsageColumns
+from recollect.store.contract import Array, SessionClues, UsageColumns
 from recollect.store.derived import REPLACED, Column, DerivedTable, no_rows
 from recollect.store.hdf5.derived import DerivedRows, find_derived
 from recollect.store.hdf5.forms import TextForm, text_of
@@ -45,7 +45,7 @@ from recollect.values.records import (
     SourceFile,
     SourceFlag,
 )
-from recollect.values.stored import Session, Source, StoredEntry, StoredLine, StoreInfo, VectorModel
+from recollect.values.stored import Clue, Session, Source, StoredEntry, StoredLine, StoreInfo, VectorModel
 
 _ROWS_AT_ONCE = 4096
 _Row = TypeVar("_Row")
@@ -202,6 +202,23 @@ class Hdf5View:
 
     def session_rows(self) -> LazySessions:
         return LazySessions(self)
+
+    def session_clues(self) -> SessionClues:
+        table = self.table("sessions")
+        relation, ended = table.read("relation"), table.read("ended")
+        copied = (relation == Relation.FORK) & (ended == 0)
+        columns = [table.read(name) for name in ("agent", "host", "project", "cwd")]
+        columns += [table.read("branch") != 0, self.imported.sessions(table.rows), copied]
+        found: dict[tuple[Any, ...], int] = {}
+        told = zip(*(column.tolist() for column in columns), strict=True)
+        at = np.array([found.setdefault(each, len(found)) for each in told], np.int64)
+        last = np.zeros(len(found), np.int64)
+        np.maximum.at(last, at, ended)
+        clues = [
+            Clue(self.name(agent), self.name(host), self.name(project), self.name(folder), *told_of)
+            for agent, host, project, folder, *told_of in found
+        ]
+        return SessionClues(clues, last.tolist(), np.arange(table.rows), at)
 
     def sources(self, session: Session | None = None) -> list[Source]:
         if session is None:
@@ -477,7 +494,14 @@ class Hdf5View:
                 root=self.name(cell["root"]),
             )
             imported = self.imported.session(start + n)
-            yield RowSession(facts, self.name(cell["host"]), cell["entries"], imported, row=start + n)
+            yield RowSession(
+                facts,
+                self.name(cell["host"]),
+                cell["entries"],
+                imported,
+                copied=facts.is_timeless_fork,
+                row=start + n,
+            )
 
     def _sources(self, start: int, stop: int) -> Iterator[RowSource]:
         columns = self._columns("sources", start, stop)

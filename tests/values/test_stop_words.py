@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recollect.search.stop_words import ASIDES, EVERYDAY, STOP_WORDS
+from recollect.values.stop_words import ASIDES, EVERYDAY, STOP_WORDS
 
 
 def test_each_circle_holds_the_one_before() -> None:
