@@ -106,6 +106,8 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
         saved(memory) and memory.edit_thread("mine", "rename", new_name="his").name
     ),
     "embedding_estimate": lambda memory, _: memory.embedding_estimate(),
+    "entities": lambda memory, _: memory.index() and memory.entities("file").entities,
+    "entity": lambda memory, _: memory.index() and memory.entity("tokens.py").days,
     "export": lambda memory, _: b"".join(memory.export(SESSION, "markdown")),
     "exists": lambda memory, _: Memory.exists(memory.config),
     "find": lambda memory, _: (memory.find(entry_id(memory))[1], memory.find(SESSION)[0].facts),

@@ -244,7 +244,7 @@ class TestDocuments:
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
-            "recall": ["token"], "assemble": ["token"], "saved": [],
+            "entities": [], "entity": ["tokens.py"], "recall": ["token"], "assemble": ["token"], "saved": [],
             "resume": ["a1b2", "--to", "claude", "--dry-run"], "index": [],
             "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
@@ -266,7 +266,13 @@ class TestDocuments:
         objects.append(filled("embedder", "estimate", "--json").json)
         objects.append(filled("projects", "label", "ada/harbor", "domain=keys", "--json").json)
         objects.append(filled("show", objects[1]["hits"][0]["id"], "--json").json)
-        for name, field in (("search", "hits"), ("blame", "sessions"), ("how", "commands"), ("fix", "found")):
+        for name, field in (
+            ("search", "hits"),
+            ("blame", "sessions"),
+            ("how", "commands"),
+            ("fix", "found"),
+            ("entities", "entities"),
+        ):
             assert objects[list(calls).index(name)][field], f"{name} found nothing to document"
         line = filled("export", "a1b2", "--to", "jsonl", "-o", "-").out.splitlines()[0]
         objects.append(json.loads(line))

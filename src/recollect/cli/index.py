@@ -54,7 +54,12 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
     return exit_code(fresh)
 
 
-_PARTS = {"text": "indexing words", "exchanges": "indexing answers", "vectors": "embedding"}
+_PARTS = {
+    "text": "indexing words",
+    "exchanges": "indexing answers",
+    "vectors": "embedding",
+    "entities": "reading what is mentioned",
+}
 
 
 def note_stopped(fresh: Fresh, screen: Screen, cache: Path) -> None:

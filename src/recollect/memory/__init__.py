@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
     from recollect.values.digests import Digest
+    from recollect.values.entities import EntityList, EntityProfile
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, Fix, Thread, Touch
     from recollect.values.hits import Fresh, Results
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
+DERIVE_SECONDS = 1.0  # to wait for another process that is writing
 _SPOOL_BYTES = 8 << 20
 
 # What only some verbs need is imported by them: an agent asks one question per process,
@@ -671,6 +673,29 @@ class Memory:
         with self.view() as view:
             return threads(view.sessions(), project, label)
 
+    def entities(self, type_: str = "", *, project: str = "", limit: int = 0) -> EntityList:
+        """The things that conversations speak of, the most mentioned first; `index` looks for them.
+
+        Of one type, or in projects whose name has a part, if asked; all of them with a limit of 0.
+        """
+        from recollect.insight.entities.mention import TYPES
+        from recollect.insight.entities.profile import Entities
+
+        if type_ and type_ not in TYPES:
+            raise UsageError(f"there are no things of type {type_!r}", hint=f"types: {', '.join(TYPES)}")
+        with self.view() as view:
+            return Entities(view).listed(type_=type_, project=project, limit=limit)
+
+    def entity(self, name: str, type_: str = "") -> EntityProfile:
+        """What is known of a thing that conversations speak of; of several of that name the most mentioned.
+
+        The end of a path is enough, and case does not matter. NotFound for what nothing mentions.
+        """
+        from recollect.insight.entities.profile import Entities
+
+        with self.view() as view:
+            return Entities(view).profile(name, type_)
+
     def catalog(
         self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS, imported: bool = False
     ) -> Catalog:
@@ -762,7 +787,22 @@ class Memory:
         if rebuild:
             self.indexes.drop()
         self.indexes.catch_up(progress=progress)
+        self._derive(progress)
         return self.indexes.fresh(waiting)
+
+    def _derive(self, progress: Progress | None = None) -> None:
+        """Bring the derived tables up to date, unless someone is writing: then the next one to index does."""
+        from recollect.insight.entities.table import catch_up_a_step, unread_entries
+
+        with _without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
+            with self._store.view() as view:
+                total, left = view.info().rows_end, unread_entries(view)
+            while left:
+                if progress is not None:
+                    progress("entities", total - left, total)
+                with self._store.writer(timeout=DERIVE_SECONDS) as writer:  # let others write in between
+                    catch_up_a_step(writer)
+                    left = unread_entries(writer.view())
 
     def fresh(self) -> Fresh:
         """How far the indexes reach, without changing them."""

@@ -27,6 +27,7 @@ TEXT = "text"  # any text
 
 Column = np.ndarray[Any, Any] | Sequence[str]  # an array of a number's type; strings for names and texts
 Maker = Callable[["View", int, int], Mapping[str, Column]]
+Makers = Callable[["View", int, int], Sequence[Mapping[str, Column]]]
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _ENTRIES_AT_ONCE = 1 << 14
@@ -116,15 +117,32 @@ def catch_up(writer: Writer, table: DerivedTable, make: Maker) -> int:
 
     `make(view, start, stop)` gives the rows that the entries from row `start` to `stop` make.
     """
-    added = 0
+    rows = stored_table(writer.view(), table).rows
+    while advance(writer, (table,), lambda view, start, stop: (make(view, start, stop),)):
+        pass
+    return stored_table(writer.view(), table).rows - rows
+
+
+def advance(writer: Writer, tables: Sequence[DerivedTable], make: Makers) -> bool:
+    """Build tables that belong together a step further, all in one commit; False where nothing was left.
+
+    `make(view, start, stop)` gives the columns of each. Those that are not built equally far, as one of them
+    was lost, begin anew.
+    """
     end = writer.view().info().rows_end
-    for start in range(stored_table(writer.view(), table).built_to, end, _ENTRIES_AT_ONCE):
-        stop = min(start + _ENTRIES_AT_ONCE, end)
-        columns = make(writer.view(), start, stop)
+    built = {stored_table(writer.view(), table).built_to for table in tables}
+    if len(built) > 1:
+        for table in tables:
+            writer.drop_derived(table)
+        built = {0}
+    start = built.pop()
+    if start >= end:
+        return False
+    stop = min(start + _ENTRIES_AT_ONCE, end)
+    for table, columns in zip(tables, make(writer.view(), start, stop), strict=True):
         writer.add_derived(table, columns, built_to=stop)
-        writer.commit()
-        added += len(next(iter(columns.values())))
-    return added
+    writer.commit()
+    return True
 
 
 def current_rows(writer: Writer, table: DerivedTable, make: Maker) -> dict[str, Column]:

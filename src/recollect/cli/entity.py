@@ -1,0 +1,106 @@
+"""`entity`: one thing that conversations speak of: since when, where, and beside what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recollect.cli.columns import TITLE, Column
+from recollect.cli.entities import note_unread
+from recollect.cli.open_memory import open_memory
+from recollect.cli.screen import Part, Screen, Styled
+from recollect.cli.words import add_command
+from recollect.present.entities import day_name, profile_object
+from recollect.present.short_ids import short_ids
+from recollect.values.entities import ENTITY_TYPES
+from recollect.values.text import many, moment, one_line
+from recollect.values.titles import UNTITLED
+
+if TYPE_CHECKING:
+    import argparse
+
+    from recollect.values.entities import EntityProfile
+    from recollect.values.stored import Session
+
+_NAME_WIDTH = 120
+_BARS = "▁▂▃▄▅▆▇█"
+_WEEKS = 26
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "entity",
+        "one thing that conversations speak of: since when, where, beside what",
+        "A file by its path or the end of it, anything else by its name. Of several things of that name the "
+        "most mentioned, unless --type says which.",
+        (
+            "recollect entity src/auth/token.py",
+            "recollect entity PostgreSQL",
+            "recollect entity main --type branch --json",
+        ),
+    )
+    command.add_argument("name", metavar="NAME", help="what it is called")
+    command.add_argument("--type", default="", choices=list(ENTITY_TYPES), metavar="T", help="what it is")
+
+
+def entity(args: argparse.Namespace, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        found = memory.entity(args.name, args.type)
+        names = short_ids(session.facts.id for session in memory.sessions())
+    if screen.json:
+        screen.object("entity", profile_object(found))
+        return 0
+    _print(found, names, screen)
+    note_unread(found.unread, screen)
+    return 0
+
+
+def _print(found: EntityProfile, names: dict[str, str], screen: Screen) -> None:
+    thing = found.entity
+    screen.line(Styled(one_line(thing.name, _NAME_WIDTH), "bold"), f"  {ENTITY_TYPES[thing.type]}")
+    sessions = many(found.session_count, "session")
+    screen.line(f"{many(thing.mentions, 'mention')} in {sessions}, {_span(found)}")
+    if found.namesakes:
+        screen.line(f"also: {', '.join(ENTITY_TYPES[each] for each in found.namesakes)}")
+    if len(found.days) > 1:
+        screen.line("by week   ", _curve(found))
+    if any(name for name, _ in found.projects):
+        listed = [f"{one_line(name, 40) or '(none)'} {count:,}" for name, count in found.projects[:5]]
+        screen.line("projects  ", ", ".join(listed))
+    for number, each in enumerate(found.neighbours):
+        screen.line(
+            f"{'beside' if not number else '':10}",
+            one_line(each.name, 48),
+            Styled(f"  {ENTITY_TYPES[each.type]}, {each.shared:,} times", "dim"),
+        )
+    screen.table(
+        [Column("session"), Column("when"), Column("mentions", right=True), Column("title", gives=TITLE)],
+        [_row(session, count, names) for session, count in found.sessions],
+    )
+
+
+def _row(session: Session, count: int, names: dict[str, str]) -> list[Part]:
+    return [
+        Styled(names.get(session.facts.id, session.facts.id), "cyan"),
+        Styled(moment(session.facts.ended_ms, "%Y-%m-%d"), "dim"),
+        f"{count:,}",
+        one_line(session.facts.headline or UNTITLED, 72),
+    ]
+
+
+def _span(found: EntityProfile) -> str:
+    first, last = day_name(found.entity.first_day), day_name(found.entity.last_day)
+    return f"on {first or 'an unknown day'}" if first == last else f"from {first} to {last}"
+
+
+def _curve(found: EntityProfile) -> str:
+    """The mentions of the last weeks up to the last one, as bars."""
+    last = found.entity.last_day // 7
+    weeks = [0] * _WEEKS
+    for day, count in found.days:
+        back = last - day // 7
+        if day and back < _WEEKS:
+            weeks[_WEEKS - 1 - back] += count
+    shown = weeks[next((at for at, count in enumerate(weeks) if count), 0) :]
+    most = max(shown)
+    return "".join(_BARS[max(0, -(-count * len(_BARS) // most) - 1)] if count else " " for count in shown)

@@ -1,0 +1,66 @@
+"""Things that conversations speak of, as they are listed and described."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recollect.values.stored import Session
+
+# What things there are, and what people call each. Stores have them by their place here: new ones come last.
+ENTITY_TYPES = {
+    "file": "file", "folder": "folder", "function": "function", "class": "class", "module": "module",
+    "library": "library", "framework": "framework", "language": "language", "command": "command",
+    "tool": "tool", "api_endpoint": "API endpoint", "service": "service", "database": "database or table",
+    "env_var": "environment variable", "config_key": "config key", "error": "error", "person": "person",
+    "repository": "repository", "branch": "branch", "commit": "commit", "issue": "issue or pull request",
+    "url": "address",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing, and how often entries mention it. Days are counted from 1970-01-01, in UTC; 0 is unknown."""
+
+    type: str
+    name: str
+    mentions: int
+    first_day: int
+    last_day: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityList:
+    """The most mentioned of `total` things that fit. `unread`: entries that nobody looked at yet."""
+
+    entities: tuple[Entity, ...]
+    total: int
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A thing that the same entries mention: `shared` of them."""
+
+    type: str
+    name: str
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntityProfile:
+    """What is known of a thing.
+
+    `days`: (day, mentions) in order. `projects`: (project, mentions), the most first. `sessions`: the latest
+    of `session_count`, the last one first, each with its mentions. `entries`: the ids of the latest entries,
+    the last one first. `namesakes`: types of other things of this name.
+    """
+
+    entity: Entity
+    days: tuple[tuple[int, int], ...]
+    projects: tuple[tuple[str, int], ...]
+    sessions: tuple[tuple[Session, int], ...]
+    session_count: int
+    neighbours: tuple[Neighbour, ...]
+    entries: tuple[str, ...]
+    namesakes: tuple[str, ...]
+    unread: int
