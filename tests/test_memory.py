@@ -107,6 +107,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     ),
     "embedding_estimate": lambda memory, _: memory.embedding_estimate(),
     "entities": lambda memory, _: memory.index() and memory.entities("file").entities,
+    "momentum": lambda memory, _: memory.index() and memory.momentum().last_day,
     "entity": lambda memory, _: memory.index() and memory.entity("tokens.py").days,
     "export": lambda memory, _: b"".join(memory.export(SESSION, "markdown")),
     "exists": lambda memory, _: Memory.exists(memory.config),

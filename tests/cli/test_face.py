@@ -254,6 +254,9 @@ class TestDocuments:
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
+        filled("index")  # what is derived went with `reparse`
+        objects.append(filled("entities", "--trending", "--until", "2026-04-03", "--json").json)
+        assert objects[-1]["moves"]
         objects.append(filled("show", "nobody", "--json").json)
         objects.append(filled("watch", "--install", "--json").json)
         filled("assemble", "token", "--save", "mine")

@@ -68,6 +68,7 @@ def tables(
         ["threads"],
         ["index"],
         ["entities"],
+        ["entities", "--trending", "--until", "2026-04-03"],
         ["entity", "tokens.py"],
         *(["usage", "--by", by] for by in ("day", "model", "project", "session", "agent", "project,model")),
         ["usage", "--explain"],

@@ -18,7 +18,9 @@ Offered = Callable[..., list[tuple[str, int]]]
 @contextlib.contextmanager
 def offering(folder: Path, *talks: Talk) -> Iterator[Offered]:
     with remembered(folder, *talks) as memory, memory.indexes.asking(meaning=False) as search:
-        yield lambda field, prefix="", limit=10: values(search.text, search.sessions, field, prefix, limit)
+        yield lambda field, prefix="", limit=10: values(
+            search.text, search.sessions, search.mentions, field, prefix, limit
+        )
 
 
 def talk_of(number: int, project: str, *prompts: str) -> Talk:

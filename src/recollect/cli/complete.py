@@ -106,11 +106,14 @@ def _option(words: Sequence[str], name: str) -> str | None:
 
 
 def _query(args: argparse.Namespace, word: str) -> Iterator[str]:
-    """A field's name, or a value of one."""
+    """A field's name, a value of one, or what is mentioned."""
     minus = "-" if word.startswith("-") else ""
     field, colon, value = word[len(minus) :].rpartition(" ")[2].partition(":")
     lead = word[: len(word) - len(field + colon + value)]
-    if not colon:
+    if field.startswith("@"):
+        for each in _values(args, "entity", field[1:] + colon + value):
+            yield f'{lead}@"{each}"' if " " in each else f"{lead}@{each}"
+    elif not colon:
         yield from (f"{lead}{each}:" for each in _fitting(sorted(QUERY_FIELDS), field))
     elif field in QUERY_FIELDS:
         for each in _values(args, field, value):

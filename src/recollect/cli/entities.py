@@ -6,14 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.columns import PATH, Column
 from recollect.cli.open_memory import open_memory
-from recollect.cli.screen import Screen, Styled
-from recollect.cli.words import add_command, limit
-from recollect.present.entities import day_name, entity_object
+from recollect.cli.screen import Part, Screen, Styled
+from recollect.cli.words import Parser, add_command, count, day, limit
+from recollect.present.entities import bars, day_name, entity_object, momentum_object
 from recollect.values.entities import ENTITY_TYPES
+from recollect.values.errors import UsageError
 from recollect.values.text import many, one_line
 
 if TYPE_CHECKING:
     import argparse
+
+    from recollect.values.entities import Entity, Momentum, Move
+
+
+_NAME_CELLS = 200
+_DAYS = 7
+_HOW = {"trending": "how", "unusual": "day"}
+_THING = [Column("type", drops=1), Column("name", gives=PATH)]
 
 
 def add_words(commands: Any) -> None:
@@ -22,25 +31,49 @@ def add_words(commands: Any) -> None:
         "entities",
         "what conversations speak of: files, functions, libraries, errors, people and more",
         "The most mentioned first. Things are found in what was said, called and printed, by rules and word "
-        "lists; `index` looks for new ones, and so does every ingest.",
+        "lists; `index` looks for new ones, and so does every ingest. --trending, --fading and --unusual "
+        "tell how they move: in the last days that have anything, against the days before.",
         (
-            "recollect entities",
             "recollect entities --type file --project harbor",
-            "recollect entities --type error --limit 50 --json",
+            "recollect entities --trending",
+            "recollect entities --unusual --type error --until 2026-03-31 --json",
         ),
     )
-    command.add_argument(
-        "--type",
-        default="",
-        choices=list(ENTITY_TYPES),
-        metavar="T",
-        help=f"only of this type: {', '.join(ENTITY_TYPES)}",
+    how = command.add_mutually_exclusive_group()
+    how.add_argument(
+        "--trending", action="store_true", help="what is new, is back, or is spoken of more than before"
     )
+    how.add_argument("--fading", action="store_true", help="what is spoken of less than before")
+    how.add_argument(
+        "--unusual", action="store_true", help="what was spoken of on one day far more than on its other days"
+    )
+    command.add_argument(
+        "--days",
+        type=count,
+        metavar="N",
+        help=f"how many days are looked at (default: {_DAYS}), up to the newest one that has anything",
+    )
+    command.add_argument("--until", type=day, metavar="DAY", help="up to this day instead, as in 2026-03-31")
+    type_option(command, "only of this type: ")
     command.add_argument("--project", default="", metavar="P", help="only in projects whose name contains P")
     limit(command, 20, "things")
 
 
+def type_option(command: Parser, lead: str = "what it is: ") -> None:
+    command.add_argument(
+        "--type", default="", choices=list(ENTITY_TYPES), metavar="T", help=lead + ", ".join(ENTITY_TYPES)
+    )
+
+
 def entities(args: argparse.Namespace, screen: Screen) -> int:
+    kind = next((name for name in ("trending", "fading", "unusual") if getattr(args, name)), "")
+    if kind:
+        return _moving(args, kind, screen)
+    if args.days is not None or args.until is not None:
+        raise UsageError(
+            "--days and --until go with --trending, --fading and --unusual",
+            hint="recollect entities --trending --days 30",
+        )
     with open_memory(args) as memory:
         found = memory.entities(args.type, project=args.project, limit=args.limit)
     if screen.json:
@@ -48,30 +81,77 @@ def entities(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("entities", {"total": found.total, "unread": found.unread, "entities": listed})
         return 0
     if found.entities:
-        columns = [
-            Column("type", drops=1),
-            Column("name", gives=PATH),
-            Column("mentions", right=True),
-            Column("last"),
+        columns = [*_THING, Column("mentions", right=True), Column("last")]
+        rows = [
+            [*_thing(each), f"{each.mentions:,}", Styled(day_name(each.last_day), "dim")]
+            for each in found.entities
         ]
-        screen.table(
-            columns,
-            [
-                [
-                    Styled(ENTITY_TYPES[each.type], "dim"),
-                    Styled(one_line(each.name, 200), "cyan"),
-                    f"{each.mentions:,}",
-                    Styled(day_name(each.last_day), "dim"),
-                ]
-                for each in found.entities
-            ],
-        )
+        screen.table(columns, rows)
     elif not found.unread:
         screen.note("nothing that fits is mentioned")
-    if len(found.entities) < found.total:
-        screen.note(f"{len(found.entities):,} of {many(found.total, 'thing')}; --limit 0 lists all")
+    _note_more(len(found.entities), found.total, screen)
     note_unread(found.unread, screen)
     return 0
+
+
+def _moving(args: argparse.Namespace, kind: str, screen: Screen) -> int:
+    with open_memory(args) as memory:
+        found = memory.momentum(
+            kind,
+            type_=args.type,
+            project=args.project,
+            days=_DAYS if args.days is None else args.days,
+            until=args.until and args.until.date(),
+            limit=args.limit,
+        )
+    if screen.json:
+        screen.object("momentum", {"kind": kind, **momentum_object(found)})
+        return 0
+    if found.last_day:
+        screen.line(_told(kind, found))
+    if found.moves:
+        columns = [
+            *_THING,
+            *([Column(_HOW[kind])] if kind in _HOW else []),
+            Column("mentions", right=True),
+            Column("usually", right=True),
+            Column("curve", drops=2),
+        ]
+        screen.table(columns, [_row(each, kind) for each in found.moves])
+    elif not found.unread:
+        screen.note(f"nothing that fits is {kind}" if found.last_day else "nothing that fits is mentioned")
+    _note_more(len(found.moves), found.total, screen)
+    note_unread(found.unread, screen)
+    return 0
+
+
+def _told(kind: str, found: Momentum) -> str:
+    """Which days are looked at, and what they are compared with."""
+    window = f"{day_name(found.first_day)} to {day_name(found.last_day)}, the newest day there is"
+    if kind == "unusual":
+        return f"{window}, against all other days with mentions before"
+    days = many(found.first_day - found.before_day, "day")
+    return f"{window}, against the {days} before"
+
+
+def _row(each: Move, kind: str) -> list[Part]:
+    told: dict[str, Part] = {"unusual": Styled(day_name(each.day), "dim"), "trending": each.state}
+    return [
+        *_thing(each.entity),
+        *([told[kind]] if kind in told else []),
+        f"{each.mentions:,}",
+        f"{each.usual:,.0f}",
+        Styled(bars(each.curve), "dim"),
+    ]
+
+
+def _thing(entity: Entity) -> list[Part]:
+    return [Styled(ENTITY_TYPES[entity.type], "dim"), Styled(one_line(entity.name, _NAME_CELLS), "cyan")]
+
+
+def _note_more(shown: int, total: int, screen: Screen) -> None:
+    if shown < total:
+        screen.note(f"{shown:,} of {many(total, 'thing')}; --limit 0 lists all")
 
 
 def note_unread(unread: int, screen: Screen) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.columns import TITLE, Column
-from recollect.cli.entities import note_unread
+from recollect.cli.entities import note_unread, type_option
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command
-from recollect.present.entities import day_name, profile_object
+from recollect.present.entities import bars, day_name, profile_object
 from recollect.present.short_ids import short_ids
 from recollect.values.entities import ENTITY_TYPES
 from recollect.values.text import many, moment, one_line
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from recollect.values.stored import Session
 
 _NAME_WIDTH = 120
-_BARS = "▁▂▃▄▅▆▇█"
 _WEEKS = 26
 
 
@@ -40,12 +39,13 @@ def add_words(commands: Any) -> None:
         ),
     )
     command.add_argument("name", metavar="NAME", help="what it is called")
-    command.add_argument("--type", default="", choices=list(ENTITY_TYPES), metavar="T", help="what it is")
+    type_option(command)
+    command.add_argument("--project", default="", metavar="P", help="only in projects whose name contains P")
 
 
 def entity(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
-        found = memory.entity(args.name, args.type)
+        found = memory.entity(args.name, args.type, project=args.project)
         names = short_ids(session.facts.id for session in memory.sessions())
     if screen.json:
         screen.object("entity", profile_object(found))
@@ -61,7 +61,8 @@ def _print(found: EntityProfile, names: dict[str, str], screen: Screen) -> None:
     sessions = many(found.session_count, "session")
     screen.line(f"{many(thing.mentions, 'mention')} in {sessions}, {_span(found)}")
     if found.namesakes:
-        screen.line(f"also: {', '.join(ENTITY_TYPES[each] for each in found.namesakes)}")
+        also = [f"{one_line(name, 40)} ({ENTITY_TYPES[type_]})" for type_, name in found.namesakes]
+        screen.line("also      ", ", ".join(also))
     if len(found.days) > 1:
         screen.line("by week   ", _curve(found))
     if any(name for name, _ in found.projects):
@@ -102,5 +103,4 @@ def _curve(found: EntityProfile) -> str:
         if day and back < _WEEKS:
             weeks[_WEEKS - 1 - back] += count
     shown = weeks[next((at for at, count in enumerate(weeks) if count), 0) :]
-    most = max(shown)
-    return "".join(_BARS[max(0, -(-count * len(_BARS) // most) - 1)] if count else " " for count in shown)
+    return bars(shown)

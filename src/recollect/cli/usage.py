@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.columns import BAR, MODEL, PATH, PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Bar, Cell, Part, Screen, Styled
-from recollect.cli.words import add_command, count
+from recollect.cli.words import add_command, count, day
 from recollect.present.agents import enumeration, names
 from recollect.present.short_ids import short_ids
 from recollect.present.usage import usage_object
@@ -51,8 +51,8 @@ def add_words(commands: Any) -> None:
     command.add_argument(
         "--last", type=_length, metavar="N", help="only the last N days, hours or weeks: 7d, 24h, 4w"
     )
-    command.add_argument("--since", type=_day, metavar="DAY", help="only from this day on, as in 2026-03-01")
-    command.add_argument("--until", type=_day, metavar="DAY", help="only up to the end of this day")
+    command.add_argument("--since", type=day, metavar="DAY", help="only from this day on, as in 2026-03-01")
+    command.add_argument("--until", type=day, metavar="DAY", help="only up to the end of this day")
     command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
     command.add_argument(
         "--label", default="", metavar="L", help="only projects with a label that contains L"
@@ -116,13 +116,6 @@ def _length(text: str) -> tuple[str, timedelta]:
     if found is None or not int(found[1]):
         raise argparse.ArgumentTypeError(f"{text!r} is no length of time, such as 7d, 24h or 4w")
     return found[2], timedelta(**{_LENGTHS[found[2]]: int(found[1])})
-
-
-def _day(text: str) -> datetime:
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no day, such as 2026-03-01") from None
 
 
 def _only(args: argparse.Namespace, now: datetime) -> UsageFilter:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect import __version__
@@ -135,6 +136,14 @@ def count(text: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
     return int(text)
+
+
+def day(text: str) -> datetime:
+    """The beginning of a day, in UTC."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day, such as 2026-03-01") from None
 
 
 def session_argument(command: Parser) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
     from recollect.values.digests import Digest
-    from recollect.values.entities import EntityList, EntityProfile
+    from recollect.values.entities import EntityList, EntityProfile, Momentum
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, Fix, Thread, Touch
     from recollect.values.hits import Fresh, Results
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
+DAYS_MAX = 3_660  # of a window that is compared with what came before
 DERIVE_SECONDS = 1.0  # to wait for another process that is writing
 _SPOOL_BYTES = 8 << 20
 
@@ -684,17 +685,45 @@ class Memory:
         if type_ and type_ not in TYPES:
             raise UsageError(f"there are no things of type {type_!r}", hint=f"types: {', '.join(TYPES)}")
         with self.view() as view:
-            return Entities(view).listed(type_=type_, project=project, limit=limit)
+            return Entities(view, project).listed(type_=type_, limit=limit)
 
-    def entity(self, name: str, type_: str = "") -> EntityProfile:
+    def momentum(
+        self,
+        kind: str = "trending",
+        *,
+        type_: str = "",
+        project: str = "",
+        days: int = 7,
+        until: datetime.date | None = None,
+        limit: int = 0,
+    ) -> Momentum:
+        """The things that are trending, fading or unusual lately, those that stand out most first.
+
+        Lately: in the last `days`, of which the last is the newest one on which anything is mentioned, up to
+        `until` or today. Compared with their share of four times as many days before; a day that is unusual,
+        with all days before on which the thing was mentioned.
+        """
+        from recollect.insight.entities.profile import KINDS_OF_MOVES, Entities
+
+        if kind not in KINDS_OF_MOVES:
+            raise UsageError(f"nothing is {kind!r}", hint=f"one of {', '.join(KINDS_OF_MOVES)}")
+        if not 0 < days <= DAYS_MAX:
+            raise UsageError(f"a window is of 1 to {DAYS_MAX:,} days")
+        day = until or datetime.datetime.now(datetime.UTC).date()
+        end = (day - datetime.date(1970, 1, 1)).days
+        with self.view() as view:
+            return Entities(view, project).momentum(kind, type_=type_, days=days, until=end, limit=limit)
+
+    def entity(self, name: str, type_: str = "", *, project: str = "") -> EntityProfile:
         """What is known of a thing that conversations speak of; of several of that name the most mentioned.
 
-        The end of a path is enough, and case does not matter. NotFound for what nothing mentions.
+        The end of a path is enough, and case does not matter; `project` counts only what is said in projects
+        whose name has this part. NotFound for what nothing mentions.
         """
         from recollect.insight.entities.profile import Entities
 
         with self.view() as view:
-            return Entities(view).profile(name, type_)
+            return Entities(view, project).profile(name, type_)
 
     def catalog(
         self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS, imported: bool = False
@@ -779,7 +808,7 @@ class Memory:
         from recollect.search.completion import values
 
         with self.indexes.asking(meaning=False) as search:
-            return values(search.text, search.sessions, field, prefix, limit)
+            return values(search.text, search.sessions, search.mentions, field, prefix, limit)
 
     def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> Fresh:
         """Bring the indexes up to date; with `rebuild`, from nothing."""

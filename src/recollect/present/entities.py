@@ -1,4 +1,4 @@
-"""Things that conversations speak of as JSON objects, and their days and types as people say them."""
+"""Things that conversations speak of as JSON objects, and their days and curves as people read them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 from recollect.present.sessions import session_object
 
 if TYPE_CHECKING:
-    from recollect.values.entities import Entity, EntityProfile
+    from collections.abc import Sequence
+
+    from recollect.values.entities import Entity, EntityProfile, Momentum
 
 _EPOCH = date(1970, 1, 1)
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def day_name(day: int) -> str:
     """A day, counted from 1970-01-01, as it is written; "" for an unknown one."""
     return (_EPOCH + timedelta(days=day)).isoformat() if day else ""
+
+
+def bars(counts: Sequence[int]) -> str:
+    """Counts as a line of bars, the largest as high as there is; none is a blank."""
+    most = max(counts, default=0)
+    return "".join(_BARS[-(-count * len(_BARS) // most) - 1] if count else " " for count in counts)
 
 
 def entity_object(entity: Entity) -> dict[str, Any]:
@@ -28,10 +37,32 @@ def entity_object(entity: Entity) -> dict[str, Any]:
     }
 
 
+def momentum_object(momentum: Momentum) -> dict[str, Any]:
+    return {
+        "first_day": day_name(momentum.first_day) or None,
+        "last_day": day_name(momentum.last_day) or None,
+        "before_day": day_name(momentum.before_day) or None,
+        "total": momentum.total,
+        "unread": momentum.unread,
+        "moves": [
+            {
+                "entity": entity_object(each.entity),
+                "state": each.state,
+                "mentions": each.mentions,
+                "usual": round(each.usual, 2),
+                "score": round(each.score, 2),
+                "day": day_name(each.day) or None,
+                "curve": list(each.curve),
+            }
+            for each in momentum.moves
+        ],
+    }
+
+
 def profile_object(profile: EntityProfile) -> dict[str, Any]:
     return {
         **entity_object(profile.entity),
-        "also": list(profile.namesakes),
+        "also": [{"type": type_, "name": name} for type_, name in profile.namesakes],
         "days": [{"day": day_name(day) or None, "mentions": count} for day, count in profile.days],
         "projects": [{"project": name, "mentions": count} for name, count in profile.projects],
         "session_count": profile.session_count,

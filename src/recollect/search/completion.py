@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from recollect.light.sources import is_conversation
+from recollect.search.mentions import Mentions
 from recollect.search.session_filters import Sessions
 from recollect.search.text.fields import path_term
 from recollect.search.text.index import TextIndex
@@ -37,10 +38,14 @@ _FIXED = {
 }
 
 
-def values(text: TextIndex, sessions: Sessions, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
+def values(
+    text: TextIndex, sessions: Sessions, mentions: Mentions, field: str, prefix: str, limit: int
+) -> list[tuple[str, int]]:
     """Values that begin so, with how many entries have each; the most frequent first."""
     if field in _OF_SESSIONS:
         found = _counted(sessions, field, prefix.lower())
+    elif field == "entity":
+        return mentions.beginning(prefix, limit)
     elif field in _OF_TERMS:
         return _terms(text, field, prefix, limit)
     elif field in _FIXED:

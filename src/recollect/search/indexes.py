@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
 from recollect.search.copies import knowing_copies
+from recollect.search.mentions import Mentions
 from recollect.search.projects import NamedView
 from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
@@ -134,7 +135,7 @@ class _ThreadIndexes:
         self._text: tuple[str, int, TextIndex] | None = None
         self._exchanges: tuple[str, int, ExchangeIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
-        self._named: tuple[View, NamedView, Sessions] | None = None
+        self._named: tuple[View, NamedView, Sessions, Mentions] | None = None
         self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
@@ -159,9 +160,18 @@ class _ThreadIndexes:
             info = view.info()
             vectors = self._vector_index(info) if meaning else None
             exchanges = self._exchange_index(info) if meaning else None
-            text, (view, sessions) = self._text_index(info), self._by_name(view)
+            text, (view, sessions, mentions) = self._text_index(info), self._by_name(view)
             passing, fresh = self._filters_known(text, info), self._fresh(info, waiting, meaning)
-            yield Search(view, text, sessions, vectors, passing=passing, fresh=fresh, exchanges=exchanges)
+            yield Search(
+                view,
+                text,
+                sessions,
+                vectors,
+                mentions=mentions,
+                passing=passing,
+                fresh=fresh,
+                exchanges=exchanges,
+            )
 
     def catch_up(
         self,
@@ -272,12 +282,12 @@ class _ThreadIndexes:
             self._vectors = info.id, info.epoch, index
         return self._vectors[2]
 
-    def _by_name(self, view: View) -> tuple[View, Sessions]:
-        """The view as people name its projects, and its sessions."""
+    def _by_name(self, view: View) -> tuple[View, Sessions, Mentions]:
+        """The view as people name its projects, its sessions, and what it mentions."""
         if self._named is None or self._named[0] is not view:
             named = NamedView(view, self._cache)
-            self._named = view, named, Sessions(named)
-        return cast("View", self._named[1]), self._named[2]
+            self._named = view, named, Sessions(named), Mentions(view)
+        return cast("View", self._named[1]), *self._named[2:]
 
     def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:
         state = (info.id, info.epoch, info.generation, text.rows)

@@ -74,6 +74,12 @@ class NamedView:
         rows: list[int] = told.rows[np.isin(told.at, chosen)].tolist()
         return rows
 
+    def project_names(self) -> dict[int, str]:
+        """What the project of each session is called, by the session's row, from columns alone."""
+        told = self._clues
+        names = [self._called(clue).name for clue in told.clues]
+        return {row: names[at] for row, at in zip(told.rows.tolist(), told.at.tolist(), strict=True)}
+
     def _named(self, session: Session) -> Session:
         called = self._called(session.clue)
         if called == (session.facts.project, (), ()):

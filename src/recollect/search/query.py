@@ -4,6 +4,7 @@
     "clock skew" -test token_store.py*                a phrase, an exclusion, a prefix
     project:api tool:Edit (is:error OR kind:prompt)   filters; alternatives
     last:30d  before:2026-03-01  on:yesterday         time
+    @src/auth/token.py -@tantivy                      what is mentioned, by its name
     /EADDR\\w+/                                        what an analyzer cannot see
 
 Words rank; everything else filters. Whatever is pasted is read: what cannot be meant as the language has it
@@ -129,6 +130,24 @@ def plain_words(query: str) -> AllOf:
     return AllOf(tuple(map(Word, query.split())))
 
 
+def names_of(node: Node) -> Iterator[str]:
+    """The names of things that a hit mentions, not of those it must not."""
+    if isinstance(node, Is) and node.field == "entity":
+        yield node.value
+    elif isinstance(node, AllOf | AnyOf):
+        for each in node.nodes:
+            yield from names_of(each)
+
+
+def is_of_names(node: Node) -> bool:
+    """Whether what is mentioned decides on anything."""
+    if isinstance(node, AllOf | AnyOf):
+        return any(map(is_of_names, node.nodes))
+    if isinstance(node, Not):
+        return is_of_names(node.node)
+    return isinstance(node, Is) and node.field == "entity"
+
+
 def words_of(node: Node) -> Iterator[str]:
     """The words and phrases that a hit should show, not those it must not have."""
     if isinstance(node, Word | Phrase):
@@ -146,7 +165,7 @@ _TOKEN = re.compile(
     | (?P<not>-(?=["'/(\w@]))
     | (?P<phrase>"(?P<inside>[^"]*)") | (?P<quote>")
     | (?P<regex>/(?P<pattern>(?:[^/\\\n]|\\.)+)/(?=[\s)]|$))
-    | (?P<name>@(?P<entity>[^\s()"]+))
+    | (?P<name>@(?:"(?P<entity_quoted>[^"]*)"|(?P<entity>[^\s()"]+)))
     | (?P<field>[A-Za-z]+):(?P<op>[<>]?)(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s()"]*))
     | (?P<word>[^\s()"]+)
     """,
@@ -258,10 +277,6 @@ class _Reader:
                 self._at += 1
                 return Word(f"-{token[0]}")
             self.note(f"entries with {shown} are left out, as a minus stands before it")
-        if name := token["entity"]:
-            # Without words of its stem either: what is left out need not be read.
-            self._at += 1
-            return Not(Phrase(name))
         node = self._one(depth)
         return Not(node) if node != AllOf(()) else node
 
@@ -277,9 +292,8 @@ class _Reader:
         if token["regex"]:
             return self._regex(token)
         if token["name"]:
-            name = token["entity"]
-            pattern = rf"(?i)(?<![\w]){re.escape(name)}(?![\w])"
-            return AllOf((Phrase(name), Regex(pattern))) if self._fits(pattern) else self._too_long(token)
+            name = (token["entity_quoted"] or (token["entity"] or "").rstrip(",;:?!")).strip()
+            return Is("entity", name) if name else Word(token[0])
         field = _field_of(token)
         value = token["quoted"] or token["value"] or ""
         if field in QUERY_FIELDS and not value.startswith("//"):
@@ -304,7 +318,7 @@ class _Reader:
 
     def _too_long(self, token: re.Match[str]) -> Word:
         return self._as_text(
-            token, f"regular expressions and @names have {PATTERN_CHARS_MAX} characters together at most"
+            token, f"regular expressions have {PATTERN_CHARS_MAX} characters together at most"
         )
 
     def _regex(self, token: re.Match[str]) -> Node:
@@ -450,8 +464,8 @@ _SPAN_MS = {
 
 _EXAMPLES = {
     "after": "after:2026-03-01", "agent": f"agent:{names()[0]}", "before": "before:2026-03-01",
-    "branch": "branch:main", "dir": "dir:src/auth", "file": "file:token_store.py", "has": "has:image",
-    "host": "host:laptop",
+    "branch": "branch:main", "dir": "dir:src/auth", "entity": "entity:tantivy",
+    "file": "file:token_store.py", "has": "has:image", "host": "host:laptop",
     "is": "is:error", "kind": "kind:prompt", "label": "label:domain=payments", "last": "last:30d",
     "model": "model:opus", "on": "on:yesterday",
     "project": "project:api", "role": "role:user", "session": "session:3f2a", "tag": "tag:raw:assistant",

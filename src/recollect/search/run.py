@@ -23,8 +23,9 @@ import numpy as np
 from recollect.search import rank as fuse
 from recollect.search.by_session import by_session, turn_ends
 from recollect.search.candidates import Gathering, Meaning, Passing, Side
+from recollect.search.mentions import Mentions
 from recollect.search.patterns import Patterns
-from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
+from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, is_of_names, names_of, parse, words_of
 from recollect.search.session_filters import Sessions
 from recollect.search.snippet import WINDOWS, Highlighter, highlighter
 from recollect.search.text.index import Found, TextIndex
@@ -35,6 +36,7 @@ from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
 from recollect.values.hits import Fresh, Hit, Results, SessionHits
 from recollect.values.stored import StoredEntry
+from recollect.values.text import many
 from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ PATTERN_ROWS = 16  # read at a time, newest first: however long they are, not mu
 FOLDED_MAX = 150  # of the best: what comes behind them is not compared
 WEIGHT_MAX = 1_000.0
 SIMILAR_NAMED = 10
+UNREAD = "what {} mention was not looked at yet, only whether they hold the name: recollect index"
 BY_MEANING = "no entry has any of these words; these are the nearest by meaning"
 
 
@@ -99,14 +102,16 @@ class Search:
         sessions: Sessions,
         vectors: VectorIndex | None = None,
         *,
+        mentions: Mentions,
         passing: Passing,
         fresh: Fresh,
         exchanges: ExchangeIndex | None = None,
     ) -> None:
-        self._view, self._text, self._sessions = view, text, sessions
+        self._view, self._text, self._sessions, self._mentions = view, text, sessions, mentions
         self._vectors, self._passing, self._fresh = vectors, passing, fresh
-        self._matcher = Matcher(text, sessions)
-        self._exchanges = None if exchanges is None else Side(exchanges, Matcher(exchanges, sessions))
+        self._matcher, self._exchanges = Matcher(text, sessions, mentions), None
+        if exchanges is not None:
+            self._exchanges = Side(exchanges, Matcher(exchanges, sessions, mentions))
 
     def run(self, request: Request) -> Results:
         """The answer to one request."""
@@ -127,12 +132,15 @@ class Search:
                 listed = self._newest(node, request)
             found = time.monotonic()
             marks = partial(wanted.marks, deadline=started + PATTERN_SHARE * PATTERN_SECONDS)
-            showing = highlighter(words, self._text.analyze, marks if wanted.have_marks else None)
+            shown = [*words, *names_of(node)]
+            showing = highlighter(shown, self._text.analyze, marks if wanted.have_marks else None)
             hits, sessions = self._present(listed, words, request, showing)
         spent = {"find": found - started, "show": time.monotonic() - found}
         spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
         explain = {"mode": request.mode, **listed.explain, "ms": spent}
         notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
+        if is_of_names(node) and (unread := self._mentions.unread):
+            notes += (UNREAD.format(many(unread, "entry", "entries")),)
         return Results(hits, listed.total, self._fresh, notes, explain, sessions)
 
     @property
@@ -146,6 +154,10 @@ class Search:
     @property
     def sessions(self) -> Sessions:
         return self._sessions
+
+    @property
+    def mentions(self) -> Mentions:
+        return self._mentions
 
     def nearness(self, words: str, texts: Sequence[str]) -> list[float]:
         """How near texts are to some words by meaning, from -1 to 1; 0 where nothing can tell."""

@@ -38,6 +38,39 @@ class EntityList:
 
 
 @dataclass(frozen=True, slots=True)
+class Move:
+    """How a thing is spoken of lately: `state` is new, returned, rising, fading or unusual.
+
+    `mentions` are those of the window and `usual` what was to be expected there; of an unusual day, those of
+    `day`, and the median of the days on which it was mentioned before. `score`: how many deviations apart
+    the two are. `curve`: mentions in steps of equal length, from the days before on to the window's end.
+    """
+
+    entity: Entity
+    state: str
+    mentions: int
+    usual: float
+    score: float
+    day: int
+    curve: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Momentum:
+    """The first of `total` things that move in the days from `first_day` to `last_day`.
+
+    They are compared with those from `before_day` on, unusual ones with all before. 0: there are none.
+    """
+
+    moves: tuple[Move, ...]
+    total: int
+    before_day: int
+    first_day: int
+    last_day: int
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbour:
     """A thing that the same entries mention: `shared` of them."""
 
@@ -52,7 +85,7 @@ class EntityProfile:
 
     `days`: (day, mentions) in order. `projects`: (project, mentions), the most first. `sessions`: the latest
     of `session_count`, the last one first, each with its mentions. `entries`: the ids of the latest entries,
-    the last one first. `namesakes`: types of other things of this name.
+    the last one first. `namesakes`: type and name of others that the name may mean.
     """
 
     entity: Entity
@@ -62,5 +95,5 @@ class EntityProfile:
     session_count: int
     neighbours: tuple[Neighbour, ...]
     entries: tuple[str, ...]
-    namesakes: tuple[str, ...]
+    namesakes: tuple[tuple[str, str], ...]
     unread: int

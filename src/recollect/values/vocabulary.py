@@ -18,6 +18,7 @@ TEXT_FIELDS = (
     "agent",
     "branch",
     "dir",
+    "entity",
     "file",
     "host",
     "kind",

@@ -17,8 +17,8 @@ from tests.support.memories import open_memory, scratch
 from recollect.insight.entities import table
 from recollect.insight.entities.mention import TYPES
 from recollect.insight.entities.profile import Entities
-from recollect.insight.entities.table import MENTIONS, NAMES, TABLES, THINGS
 from recollect.memory import Memory
+from recollect.search.mentions import MENTIONS, NAMES, TABLES, THINGS
 from recollect.store import derived
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, DerivedTable, stored_table
@@ -219,7 +219,7 @@ class TestAsking:
         memory.index()
         assert (memory.entity("git").entity.type, memory.entity("git").namesakes) == ("command", ())
         assert memory.entity("Git").entity.type == "tool"
-        assert memory.entity("GIT").namesakes == ("tool",)
+        assert memory.entity("GIT").namesakes == (("tool", "Git"),)
         assert memory.entity("git", "tool").entity.mentions == 1
 
     def test_what_nothing_mentions_is_not_found(self, memory: Memory) -> None:

@@ -172,8 +172,8 @@ def test_what_was_replaced_is_no_part_of_an_exchange(folder: Path) -> None:
     said(talk, (PROMPT, "lamp"), (ANSWER, "dark"), (PROMPT, "fern"), (ANSWER, "green"))
     caught_up(index, talk)
     writer = index._writer(1)
-    writer.delete_documents_by_query(index._naming([0]))  # a prompt
-    writer.delete_documents_by_query(index._naming([3]))  # an answer
+    writer.delete_documents_by_query(index.made_of([0]))  # a prompt
+    writer.delete_documents_by_query(index.made_of([3]))  # an answer
     writer.commit()
     index._refresh()
     assert pairs(index) == set()

@@ -1,129 +1,185 @@
-"""Asking the tables of mentions: which things there are, and what is known of one."""
+"""Asking the tables of mentions: which things there are, how they move, and what is known of one."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from shlex import quote
+from typing import NamedTuple
 
 import numpy as np
 
-from recollect.insight.entities.mention import TYPES
-from recollect.insight.entities.table import MENTIONS, NAMES, THINGS, key_of, unread_entries
+from recollect.insight.entities.momentum import STATES, WINDOWS_BEFORE, Window, moves, unusual
+from recollect.search.mentions import TYPES, Mentions
+from recollect.search.projects import by_name
 from recollect.store.contract import Array, View
-from recollect.values.entities import Entity, EntityList, EntityProfile, Neighbour
+from recollect.values.entities import Entity, EntityList, EntityProfile, Momentum, Move, Neighbour
 from recollect.values.errors import NotFound
 
 SESSIONS_LISTED = ENTRIES_LISTED = 8
 NEIGHBOURS_LISTED = 12
+NAMESAKES_LISTED = 5
 SHARED_LEAST = 2  # of entries: once is chance
+BARS_A_WINDOW = 2  # of a curve
+
+_STATES = {"trending": ("new", "returned", "rising"), "fading": ("fading",), "unusual": ("unusual",)}
+KINDS_OF_MOVES = tuple(_STATES)
+
+
+class _Moving(NamedTuple):
+    """A `Move` of the thing of a number."""
+
+    number: int
+    state: str
+    mentions: int
+    usual: float
+    score: float
+    day: int = 0
 
 
 class Entities:
-    """The things that a view's entries mention; what was replaced since does not count."""
+    """The things that a view's entries mention, of projects whose name has a part if asked."""
 
-    def __init__(self, view: View) -> None:
-        self._view = view
-        things, mentions = view.derived(THINGS), view.derived(MENTIONS)
-        self._keys, self._types = np.asarray(things["key"]), np.asarray(things["type"])
-        shown = ~np.isin(np.asarray(mentions["entry"]), view.replaced())
-        self._entries = np.asarray(mentions["entry"])[shown]
-        self._things = np.asarray(mentions["entity"])[shown]
-        self._days = np.asarray(mentions["day"])[shown]
+    def __init__(self, view: View, project: str = "") -> None:
+        self._view, self._named = view, by_name(view)
+        self._mentions = Mentions(view)
+        self._entries, self._things = self._mentions.entries, self._mentions.things
+        self._days = self._mentions.days
+        if project:
+            chosen = self._in_project(project)
+            self._entries, self._things = self._entries[chosen], self._things[chosen]
+            self._days = self._days[chosen]
 
-    def listed(self, *, type_: str = "", project: str = "", limit: int = 0) -> EntityList:
-        """The most mentioned things, of a type and in projects whose name has a part if asked."""
-        things = self._things[self._in_project(project)] if project else self._things
-        counts = np.bincount(things, minlength=len(self._keys))
+    def listed(self, *, type_: str = "", limit: int = 0) -> EntityList:
+        """The most mentioned things, of a type if asked."""
+        counts = self._counts()
         if type_:
-            counts[self._types != TYPES.index(type_)] = 0
+            counts[self._mentions.types != TYPES.index(type_)] = 0
         order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
         numbers = order[: limit or None].tolist()
-        found = tuple(self._entity(number, int(counts[number])) for number in numbers)
-        return EntityList(found, len(order), unread_entries(self._view))
+        found = tuple(self._entity(number) for number in numbers)
+        return EntityList(found, len(order), self._mentions.unread)
+
+    def momentum(self, kind: str, *, type_: str = "", days: int = 7, until: int, limit: int = 0) -> Momentum:
+        """The things that are trending, fading or unusual in the last days that anything was mentioned on.
+
+        `until`: days after this one do not count.
+        """
+        known = self._days[(self._days > 0) & (self._days <= until)]
+        if not len(known):
+            return Momentum((), 0, 0, 0, 0, self._mentions.unread)
+        window = Window(int(known.max()), days)
+        found = self._unusual(window) if kind == "unusual" else self._moves(window, _STATES[kind])
+        if type_:
+            found = [each for each in found if self._type(each.number) == type_]
+        found.sort(key=lambda each: (-abs(each.score), each.number))
+        listed = tuple(
+            Move(
+                self._entity(each.number),
+                each.state,
+                each.mentions,
+                each.usual,
+                each.score,
+                each.day,
+                self._steps(each.number, window),
+            )
+            for each in found[: limit or None]
+        )
+        before = int(known.min()) if kind == "unusual" else window.before
+        return Momentum(listed, len(found), before, window.first, window.last, self._mentions.unread)
 
     def profile(self, name: str, type_: str = "") -> EntityProfile:
         """What is known of a thing; of several of that name the most mentioned. NotFound for none."""
-        same = self._named(name, type_)
-        number = max(same, key=lambda each: (int((self._things == each).sum()), -each))
+        counts = self._counts()
+        same = [each for each in self._mentions.numbers(name, type_) if counts[each]]
+        if not same:
+            raise NotFound(f"nothing called {name!r} is mentioned", hint=self._hint(name))
+        number = max(same, key=lambda each: (int(counts[each]), -each))
         mine = self._things == number
-        rows = np.unique(self._entries[mine])
-        columns = self._view.columns_at(rows.tolist(), "session")
-        sessions = Counter(columns["session"].tolist())
+        rows, own_days = self._entries[mine], self._days[mine]
+        owners = self._view.columns_at(rows.tolist(), "session")["session"]
+        projects = Counter(map(self._named.project_names().__getitem__, owners.tolist()))
+        sessions = Counter(owners.tolist())
+        last_days = dict(zip(owners.tolist(), own_days.tolist(), strict=True))
+        for owner, day in zip(owners.tolist(), own_days.tolist(), strict=True):
+            last_days[owner] = max(last_days[owner], day)
+        latest = sorted(sessions, key=lambda row: (last_days[row], row), reverse=True)
         stored = self._view.session_rows()
-        projects: Counter[str] = Counter()
-        for row, count in sessions.items():
-            projects[stored[row].facts.project] += count
-        latest = sorted(sessions, key=lambda row: (stored[row].facts.ended_ms, row), reverse=True)
-        days, counts = np.unique(self._days[mine], return_counts=True)
+        days, by_day = np.unique(own_days, return_counts=True)
         return EntityProfile(
-            self._entity(number, int(mine.sum())),
-            tuple(zip(days.tolist(), counts.tolist(), strict=True)),
+            self._entity(number),
+            tuple(zip(days.tolist(), by_day.tolist(), strict=True)),
             tuple(sorted(projects.items(), key=lambda each: (-each[1], each[0]))),
             tuple((stored[row], sessions[row]) for row in latest[:SESSIONS_LISTED]),
             len(sessions),
             self._neighbours(number, rows),
             tuple(self._view.entry_ids(rows[::-1][:ENTRIES_LISTED].tolist())),
-            tuple(TYPES[int(self._types[each])] for each in same if each != number),
-            unread_entries(self._view),
+            self._namesakes(number, same, counts),
+            self._mentions.unread,
         )
 
-    def entries_of(self, name: str, type_: str = "") -> list[int]:
-        """The rows of all entries that mention something of this name."""
-        rows: Array = np.unique(self._entries[np.isin(self._things, self._named(name, type_))])
-        return [int(row) for row in rows]
+    def _namesakes(self, number: int, same: list[int], counts: Array) -> tuple[tuple[str, str], ...]:
+        others = sorted((each for each in same if each != number), key=lambda each: -int(counts[each]))
+        return tuple((self._type(each), self._mentions.name(each)) for each in others[:NAMESAKES_LISTED])
 
-    def _entity(self, number: int, mentions: int) -> Entity:
+    def _counts(self) -> Array:
+        return np.bincount(self._things, minlength=len(self._mentions.keys))
+
+    def _entity(self, number: int) -> Entity:
         days = self._days[self._things == number]
-        days = days[days > 0]
-        (name,) = self._view.derived(NAMES, number, number + 1)["name"]
+        mentions, days = len(days), days[days > 0]
         first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
-        return Entity(TYPES[int(self._types[number])], str(name), mentions, first, last)
+        return Entity(self._type(number), self._mentions.name(number), mentions, first, last)
+
+    def _type(self, number: int) -> str:
+        return TYPES[int(self._mentions.types[number])]
 
     def _neighbours(self, number: int, rows: Array) -> tuple[Neighbour, ...]:
         """What the same entries mention: the more of the mentions of both are shared, the closer."""
-        shared = np.bincount(self._things[np.isin(self._entries, rows)], minlength=len(self._keys))
+        inside = np.zeros(self._view.info().rows_end, bool)
+        inside[rows] = True
+        total = len(self._mentions.keys)
+        shared = np.bincount(self._things[inside[self._entries]], minlength=total)
         shared[number] = 0
         close = np.flatnonzero(shared >= SHARED_LEAST)
-        totals = np.bincount(self._things, minlength=len(self._keys))[close]
-        order = np.argsort(-shared[close] / np.sqrt(totals), kind="stable")[:NEIGHBOURS_LISTED]
-        found = (self._entity(each, 0) for each in close[order].tolist())
-        counts = shared[close[order]].tolist()
+        order = np.argsort(-shared[close] / np.sqrt(self._counts()[close]), kind="stable")
+        best = close[order[:NEIGHBOURS_LISTED]].tolist()
         return tuple(
-            Neighbour(each.type, each.name, count) for each, count in zip(found, counts, strict=True)
+            Neighbour(self._type(each), self._mentions.name(each), int(shared[each])) for each in best
         )
 
     def _in_project(self, part: str) -> Array:
-        stored = self._view.session_rows()
-        wanted = [row for row, each in stored.items() if part.lower() in each.facts.project.lower()]
-        rows, places = np.unique(self._entries, return_inverse=True)
-        session = self._view.columns_at(rows.tolist(), "session")["session"]
-        found: Array = np.isin(session, wanted)[places]
+        wanted = self._named.rows_called(lambda called: called.is_of_project(part))
+        owners = self._view.columns_at(range(self._view.info().rows_end), "session")["session"]
+        found: Array = np.isin(owners, wanted)[self._entries]
         return found
+
+    # -- momentum --------------------------------------------------------------------------------
+
+    def _moves(self, window: Window, states: tuple[str, ...]) -> list[_Moving]:
+        found = moves(self._things, self._days, len(self._mentions.keys), window)
+        wanted = np.flatnonzero(np.isin(found.state, [STATES.index(state) for state in states]))
+        columns = (found.state, found.now, found.usual, found.score)
+        told = zip(wanted.tolist(), *(column[wanted].tolist() for column in columns), strict=True)
+        return [_Moving(number, STATES[state], *rest) for number, state, *rest in told]
+
+    def _unusual(self, window: Window) -> list[_Moving]:
+        found = unusual(self._things, self._days, len(self._mentions.keys), window)
+        columns = (found.thing, found.count, found.median, found.score, found.day)
+        told = zip(*(column.tolist() for column in columns), strict=True)
+        return [_Moving(number, "unusual", *rest) for number, *rest in told]
+
+    def _steps(self, number: int, window: Window) -> tuple[int, ...]:
+        """Its mentions from the days before up to the window's end, a few steps a window."""
+        days = self._days[self._things == number].astype(np.int64)
+        steps = (WINDOWS_BEFORE + 1) * BARS_A_WINDOW
+        back = (window.last - days) * BARS_A_WINDOW // window.days
+        back = back[(days > 0) & (back >= 0) & (back < steps)]
+        return tuple(np.bincount(steps - 1 - back, minlength=steps).tolist())
 
     # -- names -----------------------------------------------------------------------------------
 
-    def _named(self, name: str, type_: str) -> list[int]:
-        """The numbers of all things that a name may mean: exactly, else by case or by the end of a path."""
-        types = (type_,) if type_ else TYPES
-        exact = np.array([key_of(each, name) for each in types], np.uint64)
-        found = np.flatnonzero(np.isin(self._keys, exact)).tolist()
-        if found := found or self._like(name, types):
-            return [int(each) for each in found]
-        raise NotFound(f"nothing called {name!r} is mentioned", hint=self._hint(name))
-
-    def _like(self, name: str, types: Iterable[str]) -> list[int]:
-        wanted = name.casefold()
-        places = {TYPES.index(each) for each in types}
-        names = [str(each).casefold() for each in self._view.derived(NAMES)["name"]]
-        allowed = [(number, each) for number, each in enumerate(names) if int(self._types[number]) in places]
-        same = [number for number, each in allowed if each == wanted]
-        return same or [number for number, each in allowed if each.endswith("/" + wanted)]
-
     def _hint(self, name: str) -> str:
-        wanted = name.casefold()
-        names = (str(each) for each in self._view.derived(NAMES)["name"])
-        close = sorted((each for each in names if wanted in each.casefold()), key=len)
+        close = self._mentions.containing(name)
         if close:
-            return f"recollect entity {quote(close[0])}"
-        return "recollect index" if unread_entries(self._view) else "recollect entities"
+            return f"recollect entity {quote(close)}"
+        return "recollect index" if self._mentions.unread else "recollect entities"

@@ -6,25 +6,19 @@ found again by a key, so that catching up reads neither names nor mentions.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from recollect.insight.entities.extract import mentions_of
 from recollect.insight.entities.mention import TYPES
+from recollect.search.mentions import TABLES, THINGS, key_of
+from recollect.search.mentions import unread_entries as unread_entries  # for who catches up
 from recollect.store.contract import Array, View, Writer
-from recollect.store.derived import TEXT, Column, DerivedTable, advance, stored_table
+from recollect.store.derived import Column, advance
 from recollect.values.errors import DerivedDamaged
 from recollect.values.records import Entry, Flag, Kind
 from recollect.values.stored import StoredEntry
-
-# Raised together: a change of any rule of `extract` and of its word lists makes other rows.
-_RULES = 1
-THINGS = DerivedTable("entities", _RULES, (("key", "<u8"), ("type", "<u1")))  # a type is its place in TYPES
-NAMES = DerivedTable("entity-names", _RULES, (("name", TEXT),))
-MENTIONS = DerivedTable("mentions", _RULES, (("entry", "<u8"), ("entity", "<u4"), ("day", "<u2")))
-TABLES = (THINGS, NAMES, MENTIONS)
 
 _DAY_MS = 86_400_000
 _DAY_MAX = 0xFFFF
@@ -39,17 +33,6 @@ def catch_up_a_step(writer: Writer) -> bool:
         for table in TABLES:
             writer.drop_derived(table)
         return advance(writer, TABLES, _columns)
-
-
-def unread_entries(view: View) -> int:
-    """How many rows of entries nobody looked at yet."""
-    return view.info().rows_end - min(stored_table(view, table).built_to for table in TABLES)
-
-
-def key_of(type_: str, name: str) -> int:
-    """What a thing is found by."""
-    told = f"{type_}\0{name}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "little")
 
 
 def _columns(view: View, start: int, stop: int) -> Sequence[Mapping[str, Column]]:

@@ -34,8 +34,8 @@ class ExchangeIndex(TextIndex):
     NAME = "exchanges"
     FORMAT = 2
 
-    def _naming(self, rows: Sequence[int]) -> tantivy.Query:
-        either = (super()._naming(rows), self._any_of("turn", [row + 1 for row in rows]))
+    def made_of(self, rows: Sequence[int]) -> tantivy.Query:
+        either = (super().made_of(rows), self._any_of("turn", [row + 1 for row in rows]))
         return tantivy.Query.boolean_query([(tantivy.Occur.Should, each) for each in either])
 
     def _batches(self, view: View, start: int, stop: int) -> Iterator[Batch]:

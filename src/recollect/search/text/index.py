@@ -177,6 +177,10 @@ class TextIndex:
         """How many documents match."""
         return self._guarded(lambda now: int(now.searcher.search(query, 1).count), 0)  # type: ignore[attr-defined]
 
+    def made_of(self, rows: Sequence[int]) -> tantivy.Query:
+        """The documents that are made of some rows."""
+        return self._any_of("row", rows)
+
     def frequency(self, field: str, term: str) -> int:
         """How many documents hold this term."""
         return self._guarded(lambda now: int(now.searcher.doc_freq(field, encodable(term))), 0)
@@ -274,12 +278,8 @@ class TextIndex:
         """Take out, with the next commit, what was replaced since the last one."""
         gone = [row for row in replaced[self._now.replaced :].tolist() if row < self.rows]
         if gone:  # by term, tantivy takes a row for a signed number and finds none
-            writer.delete_documents_by_query(self._naming(gone))
+            writer.delete_documents_by_query(self.made_of(gone))
         self._forgotten = len(replaced)
-
-    def _naming(self, rows: Sequence[int]) -> tantivy.Query:
-        """The documents that are made of some rows."""
-        return self._any_of("row", rows)
 
     def _any_of(self, field: str, rows: Sequence[int]) -> tantivy.Query:
         return tantivy.Query.term_set_query(self.schema, field, list(rows))

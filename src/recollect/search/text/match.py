@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import tantivy
 
+from recollect.search.mentions import Mentions
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
 from recollect.search.text.fields import EXPORTED_TERM, encodable, is_grammar, path_term, split_humps
@@ -38,6 +39,7 @@ TERMS_MAX = 64  # of one query that rank; of more the rarest are taken
 SENTENCE_TERMS_MAX = 64
 COMPLETE_WORDS_MAX = 64
 ROWS_AS_TERMS = 1_000  # up to so many, single terms are several times faster than a set of them
+ROW_MAX = 1 << 62
 VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 
 ROLES = {
@@ -54,9 +56,9 @@ Clauses = list[tuple[tantivy.Occur, Query]]
 class Matcher:
     """Builds queries for one text index and one state of the store's sessions."""
 
-    def __init__(self, index: TextIndex, sessions: Sessions) -> None:
+    def __init__(self, index: TextIndex, sessions: Sessions, mentions: Mentions) -> None:
         self._index = index
-        self._sessions = sessions
+        self._sessions, self._mentions = sessions, mentions
         self._ranked: dict[Node, Query] = {}
         self._filters: dict[Node, Query | None] = {}
         self._told: dict[tuple[str, str], list[str]] = {}
@@ -183,7 +185,7 @@ class Matcher:
             return self._all(node, words)
         if isinstance(node, AnyOf):
             if any(_has_pattern(each) for each in node.nodes):
-                raise UsageError("neither /regex/ nor @name can stand inside OR", hint="/a|b/ can")
+                raise UsageError("/regex/ cannot stand inside OR", hint="/a|b/ can")
             found = [self._build(each, words) for each in node.nodes]
             if any(each is None for each in found):
                 return None
@@ -206,7 +208,7 @@ class Matcher:
         if _has_pattern(node.node):
             if isinstance(node.node, Regex):
                 return None
-            raise UsageError("neither /regex/ nor @name can stand inside -( )", hint="write -/pattern/ alone")
+            raise UsageError("/regex/ cannot stand inside -( )", hint="write -/pattern/ alone")
         inner = self._build(node.node, self.words)
         if inner is None:
             return Query.empty_query()
@@ -345,6 +347,18 @@ class Matcher:
             return Query.empty_query()
         return Query.regex_query(self._index.schema, field, before + _literal(value) + behind)
 
+    def _entity(self, node: Is) -> Query:
+        """What mentions a thing; of what nobody looked at yet, what holds its name."""
+        mentioned = self._index.made_of(self._mentions.rows(node.value))
+        first = self._mentions.read_to
+        if not self._mentions.unread:
+            return mentioned
+        unread = Query.range_query(
+            self._index.schema, "row", tantivy.FieldType.Unsigned, first, ROW_MAX, include_upper=False
+        )
+        named = Query.boolean_query([(_MUST, unread), (_MUST, self.phrase(node.value))])
+        return Query.boolean_query([(_SHOULD, mentioned), (_SHOULD, named)])
+
     def _tag(self, node: Is) -> Query:
         dimension, _, value = node.value.lower().partition(":")
         if dimension != "raw" or not value:
@@ -360,6 +374,7 @@ _SCALED = ("body", "cjk")  # a word that is in no identifier would be taken for 
 _FIELDS = {"body": 1.0, "parts": PARTS_WEIGHT, "whole": WHOLE_WEIGHT, "cjk": 1.0}
 _EVALUATORS: dict[str, Callable[[Matcher, Is], Query]] = {
     "dir": Matcher._path,
+    "entity": Matcher._entity,
     "file": Matcher._path,
     "has": Matcher._flag,
     "is": Matcher._flag,

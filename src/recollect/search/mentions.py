@@ -1,0 +1,177 @@
+"""What entries mention: the derived tables that keep it, and the things and entries that a name means.
+
+`recollect.insight.entities` fills the tables; here they are described and asked, as a search does too. A
+column is read when it is first needed, and a search without a name reads none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.store.derived import TEXT, DerivedTable, stored_table
+from recollect.values.entities import ENTITY_TYPES
+from recollect.values.errors import DerivedDamaged
+from recollect.values.lazy import lazy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from recollect.store.contract import Array, View
+
+TYPES = tuple(ENTITY_TYPES)
+
+# Raised together: a change of any rule of extraction and of its word lists makes other rows.
+_RULES = 1
+THINGS = DerivedTable("entities", _RULES, (("key", "<u8"), ("type", "<u1")))  # a type is its place in TYPES
+NAMES = DerivedTable("entity-names", _RULES, (("name", TEXT),))
+MENTIONS = DerivedTable("mentions", _RULES, (("entry", "<u8"), ("entity", "<u4"), ("day", "<u2")))
+TABLES = (THINGS, NAMES, MENTIONS)  # a thing's number is its row in the first two
+
+_PATHS = (TYPES.index("file"), TYPES.index("folder"))
+
+
+def key_of(type_: str, name: str) -> int:
+    """What a thing is found by."""
+    told = f"{type_}\0{name}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "little")
+
+
+def unread_entries(view: View) -> int:
+    """How many rows of entries nobody looked at yet."""
+    return view.info().rows_end - read_to(view)
+
+
+def read_to(view: View) -> int:
+    """The row of the first entry that nobody looked at yet."""
+    return min(stored_table(view, table).built_to for table in TABLES)
+
+
+class Mentions:
+    """The mentions of one view, in the order of their entries; what was replaced since does not count."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._rows: dict[str, list[int]] = {}
+
+    # -- columns ---------------------------------------------------------------------------------
+
+    @lazy
+    def keys(self) -> Array:
+        return self._things["key"]
+
+    @lazy
+    def types(self) -> Array:
+        """For each thing its place in `TYPES`."""
+        return self._things["type"]
+
+    @lazy
+    def entries(self) -> Array:
+        """For each mention the row of its entry."""
+        return self._columns["entry"]
+
+    @lazy
+    def things(self) -> Array:
+        """For each mention the number of what is mentioned."""
+        return self._columns["entity"]
+
+    @lazy
+    def days(self) -> Array:
+        """For each mention its day, counted from 1970-01-01; 0 is unknown."""
+        return self._columns["day"]
+
+    @lazy
+    def counts(self) -> Array:
+        """For each thing how many entries mention it."""
+        return np.bincount(self.things, minlength=len(self.keys))
+
+    @lazy
+    def read_to(self) -> int:
+        return read_to(self._view)
+
+    @lazy
+    def unread(self) -> int:
+        return unread_entries(self._view)
+
+    def name(self, number: int) -> str:
+        (name,) = self._view.derived(NAMES, number, number + 1)["name"]
+        return str(name)
+
+    # -- names -----------------------------------------------------------------------------------
+
+    def numbers(self, name: str, type_: str = "") -> list[int]:
+        """The numbers of all things that a name may mean; none where nothing is called so.
+
+        Exactly, else in any case, else by the end of a path. A file's name without its folder is one in every
+        folder.
+        """
+        types = (type_,) if type_ else TYPES
+        exact = [key_of(each, said) for each in types for said in (name, f"@{name}")]
+        found: Array = np.flatnonzero(np.isin(self.keys, np.array(exact, np.uint64)))
+        if not len(found):
+            found = self._where(name.casefold().__eq__, types)
+        if not len(found) or ("/" not in name and np.isin(self.types[found], _PATHS).any()):
+            end = f"/{name.casefold()}"
+            found = np.union1d(found, self._where(lambda each: each.endswith(end), types))
+        return [int(number) for number in found]
+
+    def rows(self, name: str) -> list[int]:
+        """The rows of all entries that mention something of this name, in order."""
+        if name not in self._rows:
+            wanted = np.zeros(len(self.keys), bool)
+            wanted[self.numbers(name)] = True
+            self._rows[name] = np.unique(self.entries[wanted[self.things]]).tolist()
+        return self._rows[name]
+
+    def beginning(self, prefix: str, limit: int) -> list[tuple[str, int]]:
+        """Names that begin so, or whose path's last part does, with their mentions; the most first."""
+        begun = prefix.casefold()
+        fitting = [
+            number
+            for number, name in enumerate(self._folded)
+            if name.startswith(begun) or name.rpartition("/")[2].startswith(begun)
+        ]
+        found: dict[str, int] = {}
+        for number in sorted(fitting, key=lambda each: (-int(self.counts[each]), each))[: 2 * limit]:
+            count = int(self.counts[number])
+            if count:
+                name = self.name(number)
+                found[name] = found.get(name, 0) + count
+        return sorted(found.items(), key=lambda each: -each[1])[:limit]
+
+    def containing(self, part: str) -> str:
+        """The shortest name that has this in it, "" for none."""
+        wanted = part.casefold()
+        close = [number for number, name in enumerate(self._folded) if wanted in name]
+        return min(map(self.name, close), key=len, default="")
+
+    def _where(self, fits: Callable[[str], bool], types: Sequence[str]) -> Array:
+        """The things of some types whose name, in small letters, fits."""
+        found = np.array([number for number, each in enumerate(self._folded) if fits(each)], np.int64)
+        return found[np.isin(self.types[found], [TYPES.index(each) for each in types])]
+
+    @lazy
+    def _folded(self) -> list[str]:
+        names = [str(name).casefold() for name in self._view.derived(NAMES)["name"]]
+        if len(names) != len(self.keys):
+            raise DerivedDamaged(NAMES.name, "not every thing has a name")
+        return names
+
+    @lazy
+    def _things(self) -> dict[str, Array]:
+        return {name: np.asarray(column) for name, column in self._view.derived(THINGS).items()}
+
+    @lazy
+    def _columns(self) -> dict[str, Array]:
+        columns = {name: np.asarray(column) for name, column in self._view.derived(MENTIONS).items()}
+        ends = {"entity": len(self.keys), "entry": self._view.info().rows_end}
+        if any(len(columns[name]) and int(columns[name].max()) >= end for name, end in ends.items()):
+            raise DerivedDamaged(MENTIONS.name, "what a mention is of is not there")
+        replaced = self._view.replaced()
+        if len(replaced):
+            shown = np.ones(ends["entry"], bool)
+            shown[replaced] = False
+            columns = {name: column[shown[columns["entry"]]] for name, column in columns.items()}
+        return columns
