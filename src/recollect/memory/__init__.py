@@ -23,6 +23,7 @@ from recollect.config import Config, load_config
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
 from recollect.values.errors import (
+    DerivedDamaged,
     NotFound,
     RecollectError,
     StoreBusy,
@@ -748,31 +749,19 @@ class Memory:
 
     def digest(self, prefix: str) -> tuple[Session, Digest]:
         """What happened in a session, each statement with the id of its entry."""
-        from recollect.insight.digest.session import digest_of
+        from recollect.insight.digest.kept import Digests
 
         with self.view() as view:
             session = _session(view, prefix)
-            return session, digest_of(list(view.entries(session)), session.facts)
+            return session, Digests(view).of(session)
 
-    def digests(self) -> dict[tuple[str, str, str], Digest]:
-        """What happened in every session, by its agent, host and id, as it is kept in the store.
+    def digests(self, sessions: Iterable[Session] | None = None) -> list[tuple[Session, Digest]]:
+        """What happened in these sessions, or in all: as it is kept, made now for what went on since."""
+        from recollect.insight.digest.kept import Digests
 
-        Brought up to date first, unless someone is writing.
-        """
-        from recollect.insight.digest.kept import kept_digests
-
-        self._fold_if_free()
-        with contextlib.suppress(StoreBusy, StoreWriteFailed):
-            self.keep_digests(timeout=0.0)
-        with self._store.view() as view:
-            return kept_digests(view)
-
-    def keep_digests(self, *, timeout: float = 60.0) -> int:
-        """Keep a digest of every session that has news, to outlive its lines; returns how many came new."""
-        from recollect.insight.digest.kept import catch_up_digests
-
-        with self._store.writer(timeout=timeout) as writer:
-            return catch_up_digests(writer)
+        with self.view() as view:
+            known = Digests(view)
+            return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""
@@ -792,17 +781,19 @@ class Memory:
 
     def _derive(self, progress: Progress | None = None) -> None:
         """Bring the derived tables up to date, unless someone is writing: then the next one to index does."""
-        from recollect.insight.entities.table import catch_up_a_step, unread_entries
+        from recollect.insight.derive import STEPS
+        from recollect.store.derived import unbuilt
 
-        with _without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
+        for name, tables, take_a_step in STEPS:
             with self._store.view() as view:
-                total, left = view.info().rows_end, unread_entries(view)
-            while left:
-                if progress is not None:
-                    progress("entities", total - left, total)
-                with self._store.writer(timeout=DERIVE_SECONDS) as writer:  # let others write in between
-                    catch_up_a_step(writer)
-                    left = unread_entries(writer.view())
+                total, left = view.info().rows_end, unbuilt(view, tables)
+            with _without_collector(), contextlib.suppress(DerivedDamaged, StoreBusy, StoreWriteFailed):
+                while left:
+                    if progress is not None:
+                        progress(name, total - left, total)
+                    with self._store.writer(timeout=DERIVE_SECONDS) as writer:  # let others write in between
+                        take_a_step(writer)
+                        left = unbuilt(writer.view(), tables)
 
     def fresh(self) -> Fresh:
         """How far the indexes reach, without changing them."""

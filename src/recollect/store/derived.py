@@ -96,9 +96,16 @@ def parts(column: str, kind: str) -> dict[str, str]:
 REPLACED = DerivedTable("replaced", 1, (("entry", "<u8"),))
 
 
-def no_rows(table: DerivedTable) -> dict[str, Column]:
+def no_rows(table: DerivedTable, only: Sequence[str] = ()) -> dict[str, Column]:
     """What reads of a table that is absent."""
-    return {name: [] if kind in (NAME, TEXT) else np.zeros(0, kind) for name, kind in table.columns}
+    wanted = wanted_columns(table, only)
+    return {name: [] if kind in (NAME, TEXT) else np.zeros(0, kind) for name, kind in wanted}
+
+
+def wanted_columns(table: DerivedTable, only: Sequence[str]) -> list[tuple[str, str]]:
+    """The columns that are asked for: all of them where none is named."""
+    kinds = dict(table.columns)
+    return [(name, kinds[name]) for name in only or kinds]
 
 
 def is_new_name(table: DerivedTable, others: Iterable[DerivedTable]) -> bool:
@@ -110,6 +117,11 @@ def stored_table(view: View, table: DerivedTable) -> DerivedTable:
     """The table with the rows it has in a view, and how far it is built; none and 0 where it is absent."""
     found = (each for each in view.derived_tables() if each == table)
     return next(found, replace(table, rows=0, built_to=0))
+
+
+def unbuilt(view: View, tables: Sequence[DerivedTable]) -> int:
+    """How many rows of entries a view has that tables which belong together are not made of yet."""
+    return view.info().rows_end - min(stored_table(view, table).built_to for table in tables)
 
 
 def catch_up(writer: Writer, table: DerivedTable, make: Maker) -> int:

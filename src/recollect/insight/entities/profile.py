@@ -9,8 +9,9 @@ from shlex import quote
 import numpy as np
 
 from recollect.insight.entities.mention import TYPES
-from recollect.insight.entities.table import MENTIONS, NAMES, THINGS, key_of, unread_entries
+from recollect.insight.entities.table import MENTIONS, NAMES, TABLES, THINGS, key_of
 from recollect.store.contract import Array, View
+from recollect.store.derived import unbuilt
 from recollect.values.entities import Entity, EntityList, EntityProfile, Neighbour
 from recollect.values.errors import NotFound
 
@@ -40,7 +41,7 @@ class Entities:
         order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
         numbers = order[: limit or None].tolist()
         found = tuple(self._entity(number, int(counts[number])) for number in numbers)
-        return EntityList(found, len(order), unread_entries(self._view))
+        return EntityList(found, len(order), unbuilt(self._view, TABLES))
 
     def profile(self, name: str, type_: str = "") -> EntityProfile:
         """What is known of a thing; of several of that name the most mentioned. NotFound for none."""
@@ -65,7 +66,7 @@ class Entities:
             self._neighbours(number, rows),
             tuple(self._view.entry_ids(rows[::-1][:ENTRIES_LISTED].tolist())),
             tuple(TYPES[int(self._types[each])] for each in same if each != number),
-            unread_entries(self._view),
+            unbuilt(self._view, TABLES),
         )
 
     def entries_of(self, name: str, type_: str = "") -> list[int]:
@@ -126,4 +127,4 @@ class Entities:
         close = sorted((each for each in names if wanted in each.casefold()), key=len)
         if close:
             return f"recollect entity {quote(close[0])}"
-        return "recollect index" if unread_entries(self._view) else "recollect entities"
+        return "recollect index" if unbuilt(self._view, TABLES) else "recollect entities"

@@ -14,7 +14,7 @@ import numpy as np
 from recollect.insight.entities.extract import mentions_of
 from recollect.insight.entities.mention import TYPES
 from recollect.store.contract import Array, View, Writer
-from recollect.store.derived import TEXT, Column, DerivedTable, advance, stored_table
+from recollect.store.derived import TEXT, Column, DerivedTable, advance
 from recollect.values.errors import DerivedDamaged
 from recollect.values.records import Entry, Flag, Kind
 from recollect.values.stored import StoredEntry
@@ -39,11 +39,6 @@ def catch_up_a_step(writer: Writer) -> bool:
         for table in TABLES:
             writer.drop_derived(table)
         return advance(writer, TABLES, _columns)
-
-
-def unread_entries(view: View) -> int:
-    """How many rows of entries nobody looked at yet."""
-    return view.info().rows_end - min(stored_table(view, table).built_to for table in TABLES)
 
 
 def key_of(type_: str, name: str) -> int:
