@@ -23,7 +23,6 @@ from recollect.config import Config, load_config
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
 from recollect.values.errors import (
-    DerivedDamaged,
     NotFound,
     RecollectError,
     StoreBusy,
@@ -67,7 +66,6 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
-DERIVE_SECONDS = 1.0  # to wait for another process that is writing
 _SPOOL_BYTES = 8 << 20
 
 # What only some verbs need is imported by them: an agent asks one question per process,
@@ -771,29 +769,17 @@ class Memory:
             return values(search.text, search.sessions, field, prefix, limit)
 
     def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> Fresh:
-        """Bring the indexes up to date; with `rebuild`, from nothing."""
+        """Bring the indexes, and what is derived, up to date; with `rebuild`, the indexes from nothing."""
+        from recollect.insight.derive import derive, reading_ahead
+
         waiting = self._fold_if_free()
         if rebuild:
             self.indexes.drop()
-        self.indexes.catch_up(progress=progress)
-        self._derive(progress)
+        with reading_ahead(self._store) as ahead:
+            self.indexes.catch_up(progress=progress)
+            with _without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
+                derive(self._store, ahead, progress)  # else the next one to index does
         return self.indexes.fresh(waiting)
-
-    def _derive(self, progress: Progress | None = None) -> None:
-        """Bring the derived tables up to date, unless someone is writing: then the next one to index does."""
-        from recollect.insight.derive import STEPS
-        from recollect.store.derived import unbuilt
-
-        for name, tables, take_a_step in STEPS:
-            with self._store.view() as view:
-                total, left = view.info().rows_end, unbuilt(view, tables)
-            with _without_collector(), contextlib.suppress(DerivedDamaged, StoreBusy, StoreWriteFailed):
-                while left:
-                    if progress is not None:
-                        progress(name, total - left, total)
-                    with self._store.writer(timeout=DERIVE_SECONDS) as writer:  # let others write in between
-                        take_a_step(writer)
-                        left = unbuilt(writer.view(), tables)
 
     def fresh(self) -> Fresh:
         """How far the indexes reach, without changing them."""

@@ -30,7 +30,7 @@ Maker = Callable[["View", int, int], Mapping[str, Column]]
 Makers = Callable[["View", int, int], Sequence[Mapping[str, Column]]]
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_ENTRIES_AT_ONCE = 1 << 14
+_ENTRIES_AT_ONCE = 1 << 13
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -141,20 +141,23 @@ def advance(writer: Writer, tables: Sequence[DerivedTable], make: Makers) -> boo
     `make(view, start, stop)` gives the columns of each. Those that are not built equally far, as one of them
     was lost, begin anew.
     """
-    end = writer.view().info().rows_end
-    built = {stored_table(writer.view(), table).built_to for table in tables}
-    if len(built) > 1:
+    if len({stored_table(writer.view(), table).built_to for table in tables}) > 1:
         for table in tables:
             writer.drop_derived(table)
-        built = {0}
-    start = built.pop()
-    if start >= end:
+    ahead = ranges_left(writer.view(), tables)
+    if not ahead:
         return False
-    stop = min(start + _ENTRIES_AT_ONCE, end)
+    start, stop = ahead[0]
     for table, columns in zip(tables, make(writer.view(), start, stop), strict=True):
         writer.add_derived(table, columns, built_to=stop)
     writer.commit()
     return True
+
+
+def ranges_left(view: View, tables: Sequence[DerivedTable]) -> list[tuple[int, int]]:
+    """The rows of entries that tables are not made of yet, in the steps in which they will be."""
+    start, end = min(stored_table(view, table).built_to for table in tables), view.info().rows_end
+    return [(at, min(at + _ENTRIES_AT_ONCE, end)) for at in range(start, end, _ENTRIES_AT_ONCE)]
 
 
 def current_rows(writer: Writer, table: DerivedTable, make: Maker) -> dict[str, Column]:

@@ -18,7 +18,7 @@ import orjson
 from recollect.insight.digest.patterns import PATTERNS
 from recollect.insight.digest.session import digest_of
 from recollect.store.contract import View, Writer
-from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, advance, no_rows, stored_table
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, no_rows, stored_table
 from recollect.values.digests import (
     Changed,
     Checks,
@@ -101,10 +101,8 @@ class Digests:
         return sorted(self._rows.values())
 
 
-def digest_a_step(writer: Writer) -> bool:
-    """Digest the sessions that end in the next entries; False where nothing was left."""
-    if not advance(writer, (DIGESTS,), lambda *rows: (_columns(*rows),)):
-        return False
+def clear_out(writer: Writer) -> None:
+    """Forget superseded rows once they are the greater part."""
     view = writer.view()
     stored = stored_table(view, DIGESTS)
     if stored.rows > 2 * view.info().sessions + _STALE_MIN:
@@ -113,10 +111,10 @@ def digest_a_step(writer: Writer) -> bool:
         writer.drop_derived(DIGESTS)
         writer.add_derived(DIGESTS, kept, built_to=stored.built_to)
         writer.commit()
-    return True
 
 
-def _columns(view: View, start: int, stop: int) -> dict[str, Column]:
+def read(view: View, start: int, stop: int) -> dict[str, Column]:
+    """Digest the sessions that end in these rows."""
     known = Digests(view)
     made: list[tuple[Session, Digest]] = []
     sessions = view.session_rows()
