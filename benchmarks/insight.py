@@ -5,23 +5,18 @@ which is used as it is; what is predicted goes through the product's own parsers
 by a hash of their ids: rules were made while looking at the first (`tuned`), the second was `held` back.
 
 Beside it stands what one pattern a type finds: the types that claw-memory names, whose rules are not known,
-and errors by the words that session_memory goes by. `speed` takes a part of the logs in, indexes it and reads
-what it mentions, in one minute: processor time, of all processes.
+and errors by the words that session_memory goes by.
 """
 
 from __future__ import annotations
 
 import argparse
-import bisect
 import hashlib
 import importlib.util
-import itertools
 import json
 import os
 import re
 import sys
-import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -29,15 +24,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from recollect import Memory
+from benchmarks.insight_speed import speed
 from recollect.agents.registry import agent_of
-from recollect.config import load_config
 from recollect.insight.entities.extract import mentions_of
 from recollect.intake.ingest import parse_lines
 from recollect.values.records import Entry, Framing, Kind, SourceFile
 
 PRECISION_LEAST, RECALL_LEAST, TYPE_RECALL_LEAST = 0.90, 0.75, 0.5
-SPEED_BYTES, SPEED_SHARE_MOST = 70_000_000, 0.15
 TYPE_LABELS = 10  # of types with more labels than this each has a mark of its own
 
 HALVES: dict[str, Callable[[str], bool]] = {
@@ -194,34 +187,6 @@ def entities(args: argparse.Namespace) -> int:
     return 0 if met else 1
 
 
-# -- speed ----------------------------------------------------------------------------------------------
-
-
-def speed(args: argparse.Namespace) -> int:
-    files = sorted(Path(args.corpus).glob("*/**/*.jsonl"), key=lambda path: _drawn(path.name))
-    sizes = list(itertools.accumulate(path.stat().st_size for path in files))
-    picked = files[: bisect.bisect(sizes, SPEED_BYTES)]
-    with tempfile.TemporaryDirectory() as scratch:
-        config = replace(load_config(f"{scratch}/memory.h5"), cache=Path(scratch))
-        with Memory.open(config=config) as memory:
-            works = (lambda: memory.ingest(picked), memory.indexes.catch_up, lambda: memory._derive())
-            times = [_seconds(work) for work in works]
-            things, info = memory.entities(limit=1).total, memory.info()
-    print(f"{info.line_bytes / 1e6:.0f} MB, {info.entries:,} entries: {things:,} things")
-    shares = []
-    for name, (ingest, index, read) in zip(("clock", "processor"), zip(*times, strict=True), strict=True):
-        shares.append(read / (ingest + index))
-        print(f"{name}: ingest {ingest:.1f} s, index {index:.1f} s, entities {read:.1f} s: {shares[-1]:.0%}")
-    return 0 if shares[0] <= SPEED_SHARE_MOST else 1
-
-
-def _seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """How long it takes, on the clock and in processor time of all processes."""
-    clock, before = time.perf_counter(), os.times()
-    work()
-    return time.perf_counter() - clock, sum(os.times()[:4]) - sum(before[:4])
-
-
 def _scorer(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("labels_score", path)
     assert spec
@@ -245,7 +210,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--errors", action="store_true", help="list every slip")
     args = parser.parse_args(argv)
     if args.what == "speed" and args.corpus:
-        return speed(args)
+        return speed(Path(args.corpus))
     if not args.corpus or not args.evaldata:
         parser.error("--corpus and --evaldata, or RECOLLECT_CORPUS and RECOLLECT_EVALDATA, must say where")
     return entities(args)

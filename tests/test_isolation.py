@@ -249,6 +249,8 @@ COMMANDS = {
     "convert": "{log} {out}",
     "digest": "{session}",
     "embedder": "list",
+    "entities": "",
+    "entity": "src/harbor.py",
     "export": "{session} --to md",
     "fix": "ModuleNotFoundError: harbor",
     "hook": "install --yes",

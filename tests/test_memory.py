@@ -101,7 +101,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,
     "deliver": lambda memory, _: memory.deliver(memory.conversation(SESSION), "claude", dry_run=True).bytes,
     "digest": lambda memory, _: memory.digest(SESSION)[1],
-    "digests": lambda memory, _: memory.digests(),
+    "digests": lambda memory, _: {each.facts.id: digest for each, digest in memory.digests()},
     "edit_thread": lambda memory, _: (
         saved(memory) and memory.edit_thread("mine", "rename", new_name="his").name
     ),
@@ -123,7 +123,6 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "info": lambda memory, _: (memory.info().entries, memory.info().lines, memory.info().subagents),
     "ingest": lambda memory, _: memory.ingest([DATA]),
     "name": lambda memory, _: memory.name == str(memory.config.store),
-    "keep_digests": lambda memory, _: memory.keep_digests(),
     "label_project": lambda memory, _: memory.label_project(project(memory), "domain=keys").labels,
     "odd_lines": lambda memory, _: memory.odd_lines(),
     "open": lambda memory, _: sessions(Memory.open(config=memory.config)),

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support import SOURCE
+from tests.support.children import running, workers
 from tests.support.logs import (
     FIXTURES,
     WHOLE,
@@ -28,6 +28,7 @@ from tests.support.logs import (
 from tests.support.memories import HOST, content, open_memory
 
 from recollect.intake import workers as bulk
+from recollect.light import pool
 from recollect.memory import Memory
 from recollect.store.hdf5.pack import Parcel
 from recollect.store.hdf5.write import Hdf5Writer
@@ -87,7 +88,7 @@ def test_what_workers_make_is_what_one_process_makes(folder: Path, monkeypatch: 
         assert not memory.check()
         again = memory.ingest([logs])
         assert (again.changed, again.bytes_parsed) == (0, 0)
-    assert _workers() == []
+    assert workers(bulk.__name__) == []
 
 
 @pytest.mark.usefixtures("eager")
@@ -155,18 +156,18 @@ def test_a_killed_worker_is_an_error_with_a_next_step_and_the_next_run_completes
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs = _tree(folder, 12)
-    start = bulk._start
+    start = pool._start
     started: list[subprocess.Popen[bytes]] = []
 
-    def watched() -> subprocess.Popen[bytes]:
-        started.append(start())
+    def watched(module: str) -> subprocess.Popen[bytes]:
+        started.append(start(module))
         return started[-1]
 
     def kill_one(path: str, done: int, total: int) -> None:
         if started and done:
             started[0].kill()
 
-    monkeypatch.setattr(bulk, "_start", watched)
+    monkeypatch.setattr(pool, "_start", watched)
     with open_memory(folder / "m.h5") as memory:
         generation = memory.info().generation
         with pytest.raises(RecollectError, match="worker") as caught:
@@ -180,7 +181,7 @@ def test_a_killed_worker_is_an_error_with_a_next_step_and_the_next_run_completes
         alone, _ = _alone(folder, logs, monkeypatch)
         with alone:
             assert content(memory) == content(alone)
-    assert _workers() == []
+    assert workers(bulk.__name__) == []
 
 
 @pytest.mark.usefixtures("eager")
@@ -193,7 +194,7 @@ def test_an_interrupted_ingest_leaves_no_worker(folder: Path) -> None:
     with open_memory(folder / "m.h5") as memory:
         with pytest.raises(KeyboardInterrupt):
             memory.ingest([_tree(folder, 8)], progress=interrupt)
-        assert _workers() == []
+        assert workers(bulk.__name__) == []
         assert threading.active_count() == before
         assert adds_up(memory.ingest([folder / "logs"]))
 
@@ -217,33 +218,17 @@ def test_workers_end_with_the_process_that_started_them_even_if_it_is_killed(fol
     with child.stdout:
         for _ in range(4):
             child.stdout.readline()
-        workers = _workers(child.pid)
-        assert workers
+        started = workers(bulk.__name__, child.pid)
+        assert started
         child.send_signal(signal.SIGKILL)
         child.wait()
     deadline = time.monotonic() + 300
-    while _alive(workers) and time.monotonic() < deadline:
+    while _alive(started) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert _alive(workers) == []
+    assert _alive(started) == []
     with open_memory(folder / "m.h5") as memory:
         assert adds_up(memory.ingest([logs]))
 
 
-def _alive(workers: list[int]) -> list[int]:
-    return [pid for pid, _ in _processes() if pid in workers]
-
-
-def _workers(parent: int | None = None) -> list[int]:
-    return [pid for pid, owner in _processes() if owner == (parent or os.getpid())]
-
-
-def _processes() -> Iterator[tuple[int, int]]:
-    """Every live worker process and its parent."""
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (entry / "cmdline").read_bytes()
-            status = (entry / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if b"from recollect.intake.workers import main" in command and status[0] != "Z":
-            yield int(entry.name), int(status[1])
+def _alive(started: list[int]) -> list[int]:
+    return [pid for pid, _ in running(bulk.__name__) if pid in started]

@@ -59,6 +59,7 @@ _PARTS = {
     "exchanges": "indexing answers",
     "vectors": "embedding",
     "entities": "reading what is mentioned",
+    "digests": "digesting conversations",
 }
 
 

@@ -66,7 +66,6 @@ def settle(memory: Memory) -> None:
     memory.capture(timeout=_WRITER_SECONDS)
     memory.checkpoint(timeout=_WRITER_SECONDS)
     memory.index()
-    memory.keep_digests(timeout=_WRITER_SECONDS)
     refresh_catalogs(memory)
     follow_stored(memory)
 

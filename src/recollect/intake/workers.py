@@ -1,39 +1,29 @@
 """Large ingests: other processes parse and compress, the writer adopts what they made.
 
-A worker is this very module run as a program. It reads tasks from its standard input and
-ends when that closes, so none outlives the process that started it, however that ends; it
-opens no store and holds no lock. What a worker hands back is exactly what the same code
-makes in-process: it runs the same `Ingest`, on a writer that only collects.
+A worker (`light/pool.py`) opens no store and holds no lock. What it hands back is exactly what the
+same code makes in-process: it runs the same `Ingest`, on a writer that only collects.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import pickle
-import queue
-import sys
-import threading
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from subprocess import PIPE, Popen
-from typing import Any, BinaryIO
+from typing import Any
 
 from recollect.agents.registry import agent_of
 from recollect.intake.discover import Found
 from recollect.intake.ingest import Ingest
 from recollect.intake.own import OwnLogs
-from recollect.light.processes import start_python
+from recollect.light.pool import WORKERS_MAX, Pool, serve
 from recollect.store.contract import BulkWriter, Collector, Writer
-from recollect.values.errors import RecollectError
 from recollect.values.records import SourceFile
 from recollect.values.reports import Report
 
 WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
 PARCEL_BYTES = 6 << 20
 FILE_BYTES_MAX = 24 << 20  # a larger file is streamed by the writer's own process
-
-_NEW_PROCESS_GROUP = 0x200  # of Windows
 
 _Task = tuple[type[Collector], str, list[tuple[str, SourceFile, int]]]  # host, (agent, file, size)
 _Result = tuple[Any, Report]  # a parcel, and what is in it
@@ -91,7 +81,7 @@ def work(
     collector: type[Collector], host: str, groups: Sequence[Sequence[Found]]
 ) -> Generator[_Result, None, None]:
     """The groups' parcels, in the order of the groups. Closing the iterator ends the workers."""
-    pool = _Pool(max(2, min(os.cpu_count() or 1, 8)))
+    pool: Pool[_Task, _Result] = Pool(__name__, max(2, min(os.cpu_count() or 1, WORKERS_MAX)))
     try:
         sent = 0
         for done in range(len(groups)):
@@ -104,101 +94,14 @@ def work(
         pool.close()
 
 
-class _Pool:
-    """A few worker processes, each served by a thread that only waits."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._tasks: queue.SimpleQueue[tuple[int, _Task] | None] = queue.SimpleQueue()
-        self._results: dict[int, _Result | BaseException] = {}
-        self._ready = threading.Condition()
-        self._processes = [_start() for _ in range(size)]
-        self._threads = [
-            threading.Thread(target=self._serve, args=(process,), daemon=True) for process in self._processes
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def send(self, number: int, task: _Task) -> None:
-        self._tasks.put((number, task))
-
-    def result(self, number: int) -> _Result:
-        with self._ready:
-            while number not in self._results:
-                self._ready.wait()
-            result = self._results.pop(number)
-        if isinstance(result, BaseException):
-            raise result
-        return result
-
-    def close(self) -> None:
-        for _ in self._threads:
-            self._tasks.put(None)
-        for process in self._processes:
-            process.kill()
-            process.wait()
-        for thread in self._threads:
-            thread.join()
-        for process in self._processes:
-            for pipe in (process.stdin, process.stdout):
-                assert pipe is not None
-                with contextlib.suppress(BrokenPipeError):  # a task that a dead worker never read
-                    pipe.close()
-
-    def _serve(self, process: Popen[bytes]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        while (item := self._tasks.get()) is not None:
-            number, task = item
-            result: _Result | BaseException
-            try:
-                pickle.dump(task, process.stdin, protocol=5)
-                process.stdin.flush()
-                result = pickle.load(process.stdout)
-            except Exception as error:  # whatever it is, somebody waits for this result
-                result = RecollectError(
-                    f"a worker process ended early (exit {process.poll()})",
-                    hint="run the same command again; everything saved before is still there",
-                )
-                result.__cause__ = error
-            with self._ready:
-                self._results[number] = result
-                self._ready.notify_all()
-
-
-def _start() -> Popen[bytes]:
-    # Out of the terminal's group: Ctrl-C is for us to handle, and we end the workers.
-    posix = os.name == "posix"
-    return start_python(
-        __name__,
-        stdin=PIPE,
-        stdout=PIPE,
-        bufsize=1 << 20,
-        process_group=0 if posix else None,
-        creationflags=0 if posix else _NEW_PROCESS_GROUP,
-    )
-
-
 def main() -> None:
     """Be a worker."""
-    import gc
-
-    # What a worker makes is freed by counting; looking for cycles in it costs a tenth of the time.
-    gc.disable()
-    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
-    while True:
-        try:
-            task = pickle.load(incoming)
-        except EOFError:
-            return
-        _answer(outgoing, *task)
+    serve(_answer)
 
 
-def _answer(
-    outgoing: BinaryIO, collector: type[Collector], host: str, task: list[tuple[str, SourceFile, int]]
-) -> None:
+def _answer(task: _Task) -> _Result:
+    collector, host, files = task
     writer = collector()
     ingest = Ingest(writer, host)
-    ingest.sweep([Found(agent_of(agent), file, size) for agent, file, size in task])
-    pickle.dump((writer.parcel(), ingest.report), outgoing, protocol=5)
-    outgoing.flush()
+    ingest.sweep([Found(agent_of(agent), file, size) for agent, file, size in files])
+    return writer.parcel(), ingest.report

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
 DAYS_MAX = 3_660  # of a window that is compared with what came before
-DERIVE_SECONDS = 1.0  # to wait for another process that is writing
 _SPOOL_BYTES = 8 << 20
 
 # What only some verbs need is imported by them: an agent asks one question per process,
@@ -777,31 +776,19 @@ class Memory:
 
     def digest(self, prefix: str) -> tuple[Session, Digest]:
         """What happened in a session, each statement with the id of its entry."""
-        from recollect.insight.digest.session import digest_of
+        from recollect.insight.digest.kept import Digests
 
         with self.view() as view:
             session = _session(view, prefix)
-            return session, digest_of(list(view.entries(session)), session.facts)
+            return session, Digests(view).of(session)
 
-    def digests(self) -> dict[tuple[str, str, str], Digest]:
-        """What happened in every session, by its agent, host and id, as it is kept in the store.
+    def digests(self, sessions: Iterable[Session] | None = None) -> list[tuple[Session, Digest]]:
+        """What happened in these sessions, or in all: as it is kept, made now for what went on since."""
+        from recollect.insight.digest.kept import Digests
 
-        Brought up to date first, unless someone is writing.
-        """
-        from recollect.insight.digest.kept import kept_digests
-
-        self._fold_if_free()
-        with contextlib.suppress(StoreBusy, StoreWriteFailed):
-            self.keep_digests(timeout=0.0)
-        with self._store.view() as view:
-            return kept_digests(view)
-
-    def keep_digests(self, *, timeout: float = 60.0) -> int:
-        """Keep a digest of every session that has news, to outlive its lines; returns how many came new."""
-        from recollect.insight.digest.kept import catch_up_digests
-
-        with self._store.writer(timeout=timeout) as writer:
-            return catch_up_digests(writer)
+        with self.view() as view:
+            known = Digests(view)
+            return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""
@@ -811,27 +798,17 @@ class Memory:
             return values(search.text, search.sessions, search.mentions, field, prefix, limit)
 
     def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> Fresh:
-        """Bring the indexes up to date; with `rebuild`, from nothing."""
+        """Bring the indexes, and what is derived, up to date; with `rebuild`, the indexes from nothing."""
+        from recollect.insight.derive import derive, reading_ahead
+
         waiting = self._fold_if_free()
         if rebuild:
             self.indexes.drop()
-        self.indexes.catch_up(progress=progress)
-        self._derive(progress)
+        with reading_ahead(self._store) as ahead:
+            self.indexes.catch_up(progress=progress)
+            with _without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
+                derive(self._store, ahead, progress)  # else the next one to index does
         return self.indexes.fresh(waiting)
-
-    def _derive(self, progress: Progress | None = None) -> None:
-        """Bring the derived tables up to date, unless someone is writing: then the next one to index does."""
-        from recollect.insight.entities.table import catch_up_a_step, unread_entries
-
-        with _without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
-            with self._store.view() as view:
-                total, left = view.info().rows_end, unread_entries(view)
-            while left:
-                if progress is not None:
-                    progress("entities", total - left, total)
-                with self._store.writer(timeout=DERIVE_SECONDS) as writer:  # let others write in between
-                    catch_up_a_step(writer)
-                    left = unread_entries(writer.view())
 
     def fresh(self) -> Fresh:
         """How far the indexes reach, without changing them."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recollect.store.derived import TEXT, DerivedTable, stored_table
+from recollect.store.derived import TEXT, DerivedTable, unbuilt
 from recollect.values.entities import ENTITY_TYPES
 from recollect.values.errors import DerivedDamaged
 from recollect.values.lazy import lazy
@@ -37,16 +37,6 @@ def key_of(type_: str, name: str) -> int:
     """What a thing is found by."""
     told = f"{type_}\0{name}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "little")
-
-
-def unread_entries(view: View) -> int:
-    """How many rows of entries nobody looked at yet."""
-    return view.info().rows_end - read_to(view)
-
-
-def read_to(view: View) -> int:
-    """The row of the first entry that nobody looked at yet."""
-    return min(stored_table(view, table).built_to for table in TABLES)
 
 
 class Mentions:
@@ -88,12 +78,14 @@ class Mentions:
         return np.bincount(self.things, minlength=len(self.keys))
 
     @lazy
-    def read_to(self) -> int:
-        return read_to(self._view)
+    def unread(self) -> int:
+        """How many rows of entries nobody looked at yet: the last ones."""
+        return unbuilt(self._view, TABLES)
 
     @lazy
-    def unread(self) -> int:
-        return unread_entries(self._view)
+    def read_to(self) -> int:
+        """The row of the first entry that nobody looked at yet."""
+        return self._view.info().rows_end - self.unread
 
     def name(self, number: int) -> str:
         (name,) = self._view.derived(NAMES, number, number + 1)["name"]

@@ -218,8 +218,10 @@ class View(Protocol):
         """The derived tables there are, known or not, by name and revision, with how far each is built."""
         ...
 
-    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
-        """Rows of a derived table, column by column; none where it is absent.
+    def derived(
+        self, table: DerivedTable, start: int = 0, stop: int | None = None, *, only: Sequence[str] = ()
+    ) -> dict[str, Column]:
+        """Rows of a derived table, column by column, or `only` some; none where it is absent.
 
         DerivedDamaged when they do not read. An entry may have been replaced since its rows were made.
         """

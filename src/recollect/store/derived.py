@@ -30,7 +30,7 @@ Maker = Callable[["View", int, int], Mapping[str, Column]]
 Makers = Callable[["View", int, int], Sequence[Mapping[str, Column]]]
 
 _WORD = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_ENTRIES_AT_ONCE = 1 << 14
+_ENTRIES_AT_ONCE = 1 << 13
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -96,9 +96,16 @@ def parts(column: str, kind: str) -> dict[str, str]:
 REPLACED = DerivedTable("replaced", 1, (("entry", "<u8"),))
 
 
-def no_rows(table: DerivedTable) -> dict[str, Column]:
+def no_rows(table: DerivedTable, only: Sequence[str] = ()) -> dict[str, Column]:
     """What reads of a table that is absent."""
-    return {name: [] if kind in (NAME, TEXT) else np.zeros(0, kind) for name, kind in table.columns}
+    wanted = wanted_columns(table, only)
+    return {name: [] if kind in (NAME, TEXT) else np.zeros(0, kind) for name, kind in wanted}
+
+
+def wanted_columns(table: DerivedTable, only: Sequence[str]) -> list[tuple[str, str]]:
+    """The columns that are asked for: all of them where none is named."""
+    kinds = dict(table.columns)
+    return [(name, kinds[name]) for name in only or kinds]
 
 
 def is_new_name(table: DerivedTable, others: Iterable[DerivedTable]) -> bool:
@@ -110,6 +117,11 @@ def stored_table(view: View, table: DerivedTable) -> DerivedTable:
     """The table with the rows it has in a view, and how far it is built; none and 0 where it is absent."""
     found = (each for each in view.derived_tables() if each == table)
     return next(found, replace(table, rows=0, built_to=0))
+
+
+def unbuilt(view: View, tables: Sequence[DerivedTable]) -> int:
+    """How many rows of entries a view has that tables which belong together are not made of yet."""
+    return view.info().rows_end - min(stored_table(view, table).built_to for table in tables)
 
 
 def catch_up(writer: Writer, table: DerivedTable, make: Maker) -> int:
@@ -129,20 +141,23 @@ def advance(writer: Writer, tables: Sequence[DerivedTable], make: Makers) -> boo
     `make(view, start, stop)` gives the columns of each. Those that are not built equally far, as one of them
     was lost, begin anew.
     """
-    end = writer.view().info().rows_end
-    built = {stored_table(writer.view(), table).built_to for table in tables}
-    if len(built) > 1:
+    if len({stored_table(writer.view(), table).built_to for table in tables}) > 1:
         for table in tables:
             writer.drop_derived(table)
-        built = {0}
-    start = built.pop()
-    if start >= end:
+    ahead = ranges_left(writer.view(), tables)
+    if not ahead:
         return False
-    stop = min(start + _ENTRIES_AT_ONCE, end)
+    start, stop = ahead[0]
     for table, columns in zip(tables, make(writer.view(), start, stop), strict=True):
         writer.add_derived(table, columns, built_to=stop)
     writer.commit()
     return True
+
+
+def ranges_left(view: View, tables: Sequence[DerivedTable]) -> list[tuple[int, int]]:
+    """The rows of entries that tables are not made of yet, in the steps in which they will be."""
+    start, end = min(stored_table(view, table).built_to for table in tables), view.info().rows_end
+    return [(at, min(at + _ENTRIES_AT_ONCE, end)) for at in range(start, end, _ENTRIES_AT_ONCE)]
 
 
 def current_rows(writer: Writer, table: DerivedTable, make: Maker) -> dict[str, Column]:

@@ -101,6 +101,9 @@ class DerivedContract:
             assert listed(view.derived(ROWS)) == listed(some_rows(0, at))
             for start, stop in [(0, 1), (2, 4), (3, 3), (at - 6, at + 10), (at, at + 5)]:
                 assert listed(view.derived(ROWS, start, stop)) == listed(some_rows(start, min(stop, at)))
+            for some in (("entry",), tuple(name for name, _ in COLUMNS)[::-2]):
+                every = listed(some_rows(1, 3))
+                assert listed(view.derived(ROWS, 1, 3, only=some)) == {name: every[name] for name in some}
 
     def test_every_type_of_number_keeps_its_bounds(self, store: Store) -> None:
         table = DerivedTable("bounds", 1, tuple((f"c{n}", kind) for n, kind in enumerate(NUMBERS)))

@@ -374,12 +374,15 @@ class ReferenceView:
         ]
         return sorted(found, key=lambda table: (table.name, table.revision))
 
-    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
+    def derived(
+        self, table: DerivedTable, start: int = 0, stop: int | None = None, *, only: Sequence[str] = ()
+    ) -> dict[str, Column]:
         rows, _ = self._state.derived.get(table, ([], 0))
-        found = no_rows(table)
+        found = no_rows(table, only)
         for n, (name, kind) in enumerate(table.columns):
             cells = [row[n] for row in rows[start:stop]]
-            found[name] = cells if kind in (NAME, TEXT) else np.array(cells, kind)
+            if name in found:
+                found[name] = cells if kind in (NAME, TEXT) else np.array(cells, kind)
         return found
 
 

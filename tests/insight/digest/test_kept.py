@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,15 +14,26 @@ from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory, scratch
 
 from recollect.insight.digest import kept
-from recollect.insight.digest.kept import DIGESTS, key_of
+from recollect.insight.digest.kept import DIGESTS, Digests, key_of
+from recollect.insight.digest.session import digest_of
 from recollect.memory import Memory
 from recollect.store import derived
-from recollect.store.derived import stored_table
+from recollect.store.contract import View
+from recollect.store.derived import DerivedTable, stored_table
 from recollect.values.digests import Digest
+from recollect.values.errors import DerivedDamaged
 
 
 def made_now(memory: Memory) -> dict[kept.Key, Digest]:
-    return {key_of(session): memory.digest(session.facts.id)[1] for session in memory.sessions()}
+    with memory.view() as view:
+        return {
+            key_of(session): digest_of(list(view.entries(session)), session.facts)
+            for session in view.sessions()
+        }
+
+
+def told(memory: Memory) -> dict[kept.Key, Digest]:
+    return {key_of(session): digest for session, digest in memory.digests()}
 
 
 def rows(memory: Memory) -> int:
@@ -45,14 +58,24 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def test_every_session_has_the_digest_that_would_be_made_now(memory: Memory) -> None:
-    assert memory.digests() == made_now(memory)
-    assert len(memory.digests()) > 2
+    assert told(memory) == made_now(memory)
+    memory.index()
+    assert told(memory) == made_now(memory)
+    assert rows(memory) == len(told(memory)) > 2
+
+
+def test_what_is_kept_is_not_made_again(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.index()
+    before = told(memory)
+    monkeypatch.delattr(kept, "digest_of")
+    assert told(memory) == before
 
 
 def test_a_session_over_many_ranges_is_digested_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derived, "_ENTRIES_AT_ONCE", 3)
-    assert memory.digests() == made_now(memory)
-    assert rows(memory) == len(memory.digests())
+    memory.index()
+    assert told(memory) == made_now(memory)
+    assert rows(memory) == len(told(memory))
 
 
 def test_a_session_that_goes_on_is_digested_anew_and_the_others_are_not(
@@ -60,24 +83,29 @@ def test_a_session_that_goes_on_is_digested_anew_and_the_others_are_not(
 ) -> None:
     talk(1, "one").write(tmp_path / "logs")
     memory.ingest([tmp_path / "logs"])
-    memory.digests()
+    memory.index()
     before = rows(memory)
     talk(1, "one", "two").write(tmp_path / "logs")
     memory.ingest([tmp_path / "logs"])
-    assert memory.digests() == made_now(memory)
-    assert rows(memory) == before + 1
-    memory.digests()
-    assert rows(memory) == before + 1
+    assert told(memory) == made_now(memory)  # before anybody indexes
+    for _ in range(2):
+        memory.index()
+        assert told(memory) == made_now(memory)
+        assert rows(memory) == before + 1
 
 
 @pytest.mark.parametrize("rewrite", ["compact", "reparse", "repair"])
-def test_a_rewrite_carries_them_and_what_comes_out_alike_is_not_added(memory: Memory, rewrite: str) -> None:
-    told, before = memory.digests(), rows(memory)
+def test_a_rewrite_carries_them_and_none_is_made_again(
+    memory: Memory, rewrite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.index()
+    before, many = told(memory), rows(memory)
+    monkeypatch.delattr(kept, "digest_of")
     getattr(memory, rewrite)()
-    with memory.view() as view:
-        assert kept.kept_digests(view) == told
-    assert memory.digests() == told
-    assert rows(memory) == before
+    assert told(memory) == before
+    memory.index()
+    assert told(memory) == before
+    assert rows(memory) == many
     assert memory.check() == []
 
 
@@ -88,14 +116,38 @@ def test_superseded_rows_are_cleared_out(
     for number in range(1, 2 * memory.info().sessions + 3):
         talk(1, *map(str, range(number))).write(tmp_path / "logs")
         memory.ingest([tmp_path / "logs"])
-        assert memory.digests() == made_now(memory)
-    assert rows(memory) <= 2 * memory.info().sessions
+        memory.index()
+        assert told(memory) == made_now(memory)
+    assert rows(memory) <= 2 * memory.info().sessions + 1
 
 
-def test_while_another_is_writing_what_is_kept_is_told(memory: Memory, tmp_path: Path) -> None:
-    told = memory.digests()
-    with open_memory(tmp_path / "memory.h5") as other, other._store.writer():
-        assert memory.digests() == told
+def test_outcomes_and_patterns_are_told_without_reading_a_digest(memory: Memory) -> None:
+    memory.index()
+    with memory.view() as view:
+        known = Digests(view)
+        for session in view.sessions():
+            row, digest = known.row_of(session), known.of(session)
+            assert row is not None
+            assert known.outcome(row) == digest.ending.outcome
+            assert known.patterns(row) == tuple(name for name, _ in digest.patterns)
+
+
+def test_one_that_does_not_read_is_made_now(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.index()
+    before = told(memory)
+    with memory._store.view() as view:
+        read = type(view).derived
+
+    least = [0]
+
+    def damaged(view: View, table: DerivedTable, *where: int, only: Sequence[str] = ()) -> Any:
+        if table == DIGESTS and len(where) >= least[0]:
+            raise DerivedDamaged(table.name, "rot")
+        return read(view, table, *where, only=only)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(view), "derived", damaged)
+    for least[0] in (2, 0):
+        assert told(memory) == before
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3), min_size=1, max_size=4))
@@ -107,8 +159,9 @@ def test_step_by_step_comes_out_as_in_one_go(steps: list[list[str]]) -> None:
                 for each, answers in enumerate(steps[: number + 1]):
                     talk(each + 1, *answers).write(folder / "logs")
                 memory.ingest([folder / "logs"])
-                memory.digests()
-            told = memory.digests()
+                memory.index()
+            in_steps = told(memory)
         with open_memory(folder / "once.h5") as memory:
             memory.ingest([folder / "logs"])
-            assert memory.digests() == told
+            memory.index()
+            assert told(memory) == in_steps

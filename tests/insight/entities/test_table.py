@@ -14,7 +14,7 @@ from tests.support import DATA
 from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory, scratch
 
-from recollect.insight.entities import table
+from recollect.insight.derive import derive, take_a_step
 from recollect.insight.entities.mention import TYPES
 from recollect.insight.entities.profile import Entities
 from recollect.memory import Memory
@@ -109,9 +109,9 @@ class TestTheSameHoweverMade:
                     talk._lines = lines[:cut]
                     talk.write(folder / "logs")
                     memory.ingest([folder / "logs"])
-                    memory._derive()
+                    derive(memory._store)
                 whole.ingest([folder / "logs"])
-                whole._derive()
+                derive(whole._store)
                 assert mentions(memory) == mentions(whole)
 
     @pytest.mark.parametrize("verb", ["reparse", "compact"])
@@ -137,7 +137,7 @@ class TestTheSameHoweverMade:
         with memory._store.writer() as writer:
             drop(writer)
         with pytest.raises(OSError, match="no room"), memory._store.writer() as writer:
-            table.catch_up_a_step(cast("Writer", Full(writer)))
+            take_a_step(cast("Writer", Full(writer)))
         with memory.view() as view:
             assert {stored_table(view, each).built_to for each in TABLES} == {0}
 
@@ -240,8 +240,7 @@ class TestAsking:
                     file, facts = SourceFile("pi", "/logs/a.jsonl"), SessionFacts("pi", "a")
                     writer.take(file, "here", [line], Cursor(offset=number + 1), facts, parser=1)
                     writer.commit()
-                    while table.catch_up_a_step(writer):
-                        pass
+                derive(store)
             with store.view() as view:
                 assert sorted(name for _, _, name, _ in said_of(view)) == ["src/a0.py", "src/a1.py"]
                 assert [each.name for each in Entities(view).listed().entities] == ["src/a1.py"]

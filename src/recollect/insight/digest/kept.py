@@ -1,19 +1,24 @@
 """Digests kept in the store, so that they outlive what they were made of and are made once.
 
 A session that goes on is digested anew, and of its rows the last one counts; the others are cleared out once
-they are the greater part. A rewrite carries the rows, and a digest that comes out as it was adds none.
+they are the greater part. A row says how many entries it was made of: a session with no more than these has
+its digest already, whatever a rewrite made of row numbers.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+import orjson
+
+from recollect.insight.digest.patterns import PATTERNS
 from recollect.insight.digest.session import digest_of
 from recollect.store.contract import View, Writer
-from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, catch_up, stored_table
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, no_rows, stored_table
 from recollect.values.digests import (
     Changed,
     Checks,
@@ -25,13 +30,26 @@ from recollect.values.digests import (
     Statement,
     Trouble,
 )
+from recollect.values.errors import DerivedDamaged
 from recollect.values.stored import Session
 
 Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
-    "digests", 1, (("agent", NAME), ("host", NAME), ("session", TEXT), ("digest", TEXT)), Rewrite.CARRY
+    "digests",
+    1,
+    (
+        ("agent", NAME),
+        ("host", NAME),
+        ("session", TEXT),
+        ("entries", "<u4"),
+        ("outcome", NAME),
+        ("patterns", "<u2"),  # a bit for each, in the order of PATTERNS
+        ("digest", TEXT),
+    ),
+    Rewrite.CARRY,
 )
+_FEW = ("agent", "host", "session", "entries", "outcome", "patterns")
 _STALE_MIN = 200  # superseded rows that are not worth clearing out
 
 
@@ -39,62 +57,89 @@ def key_of(session: Session) -> Key:
     return session.facts.agent, session.host, session.facts.id
 
 
-def kept_digests(view: View) -> dict[Key, Digest]:
-    """The digest of every session that has one, as far as they are built."""
-    return {key: _digest(text) for key, text in _rows(view).items()}
+class Digests:
+    """The digests of a view's sessions: as they are kept, or made now for one that went on since."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        try:
+            columns = view.derived(DIGESTS, only=_FEW)
+        except DerivedDamaged:
+            columns = no_rows(DIGESTS, _FEW)
+        keys = zip(columns["agent"], columns["host"], columns["session"], strict=True)
+        self._rows: dict[Key, int] = {
+            (str(agent), str(host), str(session)): row for row, (agent, host, session) in enumerate(keys)
+        }
+        self._entries, self._patterns = columns["entries"], columns["patterns"]
+        self._outcomes = columns["outcome"]
+
+    def of(self, session: Session) -> Digest:
+        """What happened in a session."""
+        row = self.row_of(session)
+        if row is not None:
+            with contextlib.suppress(DerivedDamaged):
+                (text,) = self._view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
+                return _digest(str(text))
+        return digest_of(list(self._view.entries(session)), session.facts)
+
+    def row_of(self, session: Session) -> int | None:
+        """Where the digest of a session is kept, None for one that has none, or has more entries by now."""
+        row = self._rows.get(key_of(session))
+        return row if row is not None and int(self._entries[row]) >= session.entries else None
+
+    def outcome(self, row: int) -> Outcome:
+        """How the session ended whose digest is kept there."""
+        return Outcome(self._outcomes[row])
+
+    def patterns(self, row: int) -> tuple[str, ...]:
+        """The classes that its exchanges are of."""
+        bits = int(self._patterns[row])
+        return tuple(name for place, name in enumerate(PATTERNS) if bits >> place & 1)
+
+    def last_rows(self) -> list[int]:
+        """The rows that count, in order: one for each session."""
+        return sorted(self._rows.values())
 
 
-def catch_up_digests(writer: Writer) -> int:
-    """Digest every session that has new entries; returns how many digests came new."""
-    added = catch_up(writer, DIGESTS, _Maker(writer.view()))
+def clear_out(writer: Writer) -> None:
+    """Forget superseded rows once they are the greater part."""
     view = writer.view()
     stored = stored_table(view, DIGESTS)
     if stored.rows > 2 * view.info().sessions + _STALE_MIN:
-        last = list(_rows(view).items())
+        last = Digests(view).last_rows()
+        kept = {name: _taken(column, last) for name, column in view.derived(DIGESTS).items()}
         writer.drop_derived(DIGESTS)
-        writer.add_derived(DIGESTS, _columns(last), built_to=stored.built_to)
+        writer.add_derived(DIGESTS, kept, built_to=stored.built_to)
         writer.commit()
-    return added
 
 
-class _Maker:
-    """Makes the rows of some entries: the digests of sessions that have no later ones."""
-
-    def __init__(self, view: View) -> None:
-        # Only behind a rewrite is everything looked at again; otherwise what has new entries is new.
-        is_carried = stored_table(view, DIGESTS).built_to == 0
-        self._known = {key: hash(text) for key, text in _rows(view).items()} if is_carried else {}
-
-    def __call__(self, view: View, start: int, stop: int) -> dict[str, Column]:
-        made: list[tuple[Key, str]] = []
-        sessions = view.session_rows()
-        for row in view.sessions_in(start, stop):
-            rows = view.session_columns(row, "row")["row"]
-            if not len(rows) or rows[-1] >= stop:
-                continue
-            session = sessions[row]
-            text = _text(digest_of(list(view.entries(session)), session.facts))
-            if self._known.get(key_of(session)) != hash(text):
-                made.append((key_of(session), text))
-        return _columns(made)
-
-
-def _rows(view: View) -> dict[Key, str]:
-    columns = view.derived(DIGESTS)
-    keys = zip(columns["agent"], columns["host"], columns["session"], strict=True)
+def read(view: View, start: int, stop: int) -> dict[str, Column]:
+    """Digest the sessions that end in these rows."""
+    known = Digests(view)
+    made: list[tuple[Session, Digest]] = []
+    sessions = view.session_rows()
+    for row in view.sessions_in(start, stop):
+        rows = view.session_columns(row, "row")["row"]
+        session = sessions[row]
+        if len(rows) and rows[-1] < stop and known.row_of(session) is None:
+            made.append((session, digest_of(list(view.entries(session)), session.facts)))
     return {
-        (str(agent), str(host), str(session)): str(text)
-        for (agent, host, session), text in zip(keys, columns["digest"], strict=True)
+        "agent": [session.facts.agent for session, _ in made],
+        "host": [session.host for session, _ in made],
+        "session": [session.facts.id for session, _ in made],
+        "entries": np.array([session.entries for session, _ in made], np.uint32),
+        "outcome": [str(digest.ending.outcome) for _, digest in made],
+        "patterns": np.array([_bits(digest) for _, digest in made], np.uint16),
+        "digest": [_text(digest) for _, digest in made],
     }
 
 
-def _columns(made: Sequence[tuple[Key, str]]) -> dict[str, Column]:
-    return {
-        "agent": [key[0] for key, _ in made],
-        "host": [key[1] for key, _ in made],
-        "session": [key[2] for key, _ in made],
-        "digest": [text for _, text in made],
-    }
+def _bits(digest: Digest) -> int:
+    return sum(1 << PATTERNS.index(name) for name, _ in digest.patterns)
+
+
+def _taken(column: Column, rows: Sequence[int]) -> Column:
+    return column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows]
 
 
 # -- a digest as text ----------------------------------------------------------------------------
@@ -102,11 +147,12 @@ def _columns(made: Sequence[tuple[Key, str]]) -> dict[str, Column]:
 
 def _text(digest: Digest) -> str:
     """Without what is empty: most of it is."""
-    return json.dumps({name: value for name, value in asdict(digest).items() if value}, separators=(",", ":"))
+    told = {name: value for name, value in asdict(digest).items() if value}
+    return orjson.dumps(told).decode()
 
 
 def _digest(text: str) -> Digest:
-    told: dict[str, Any] = json.loads(text)
+    told: dict[str, Any] = orjson.loads(text)
     ending = told["ending"]
     fields: dict[str, Any] = {
         name: tuple(made(**each) for each in told.get(name, ())) for name, made in _LISTS.items()

@@ -7,16 +7,15 @@ found again by a key, so that catching up reads neither names nor mentions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from recollect.insight.entities.extract import mentions_of
 from recollect.insight.entities.mention import TYPES
-from recollect.search.mentions import TABLES, THINGS, key_of
-from recollect.search.mentions import unread_entries as unread_entries  # for who catches up
-from recollect.store.contract import Array, View, Writer
-from recollect.store.derived import Column, advance
-from recollect.values.errors import DerivedDamaged
+from recollect.search.mentions import THINGS, key_of
+from recollect.store.contract import Array, View
+from recollect.store.derived import Column
 from recollect.values.records import Entry, Flag, Kind
 from recollect.values.stored import StoredEntry
 
@@ -25,22 +24,22 @@ _DAY_MAX = 0xFFFF
 _NEVER_READ = int(Flag.COPY | Flag.INJECTED)  # what was replaced is left out when it is asked for
 
 
-def catch_up_a_step(writer: Writer) -> bool:
-    """Look at the next entries that nobody looked at; False where there are none."""
-    try:
-        return advance(writer, TABLES, _columns)
-    except DerivedDamaged:
-        for table in TABLES:
-            writer.drop_derived(table)
-        return advance(writer, TABLES, _columns)
+class Read(NamedTuple):
+    """What some entries mention: each thing once, and for each mention its place among them."""
+
+    things: list[tuple[str, str]]  # type and name
+    entries: Array
+    places: Array
+    days: Array
 
 
-def _columns(view: View, start: int, stop: int) -> Sequence[Mapping[str, Column]]:
-    numbers = _Numbers(np.asarray(view.derived(THINGS)["key"], np.uint64))
+def read(view: View, start: int, stop: int) -> Read:
+    """Look at the entries of some rows."""
     calls = _Calls(view, start)
     roots: dict[int, str] = {}
+    things: dict[tuple[str, str], int] = {}
     entries: list[int] = []
-    entities: list[int] = []
+    places: list[int] = []
     days: list[int] = []
     sessions = view.session_rows()
     for stored in view.entry_range(start, stop):
@@ -51,50 +50,34 @@ def _columns(view: View, start: int, stop: int) -> Sequence[Mapping[str, Column]
         if root is None:
             root = roots[stored.session_row] = sessions[stored.session_row].facts.cwd
         mentioned = mentions_of(stored.entry, call, root)
-        entities += [numbers.of(each.type, each.name) for each in mentioned]
+        places += [things.setdefault(each[:2], len(things)) for each in mentioned]
         entries += [stored.row] * len(mentioned)
         days += [_day(stored.entry.time_ms)] * len(mentioned)
+    made = np.array(entries, np.uint64), np.array(places, np.uint32), np.array(days, np.uint16)
+    return Read(list(things), *made)
+
+
+def rows(view: View, made: Read) -> Sequence[Mapping[str, Column]]:
+    """What was read, as rows of the tables: things that are not there yet get the next numbers."""
+    known = np.asarray(view.derived(THINGS, only=("key",))["key"], np.uint64)
+    keys = np.array([key_of(*thing) for thing in made.things], np.uint64)
+    order = np.argsort(known, kind="stable")
+    at = np.minimum(np.searchsorted(known[order], keys), max(len(known) - 1, 0))
+    is_new = known[order[at]] != keys if len(known) else np.ones(len(keys), bool)
+    numbers = np.empty(len(keys), np.uint32)
+    if len(known):
+        numbers[~is_new] = order[at[~is_new]]
+    numbers[is_new] = np.arange(len(known), len(known) + int(is_new.sum()))
+    new = [made.things[place] for place in np.flatnonzero(is_new)]
     return (
-        {"key": np.array(numbers.keys, np.uint64), "type": np.array(numbers.types, np.uint8)},
-        {"name": numbers.names},
-        {
-            "entry": np.array(entries, np.uint64),
-            "entity": np.array(entities, np.uint32),
-            "day": np.array(days, np.uint16),
-        },
+        {"key": keys[is_new], "type": np.array([TYPES.index(type_) for type_, _ in new], np.uint8)},
+        {"name": [name for _, name in new]},
+        {"entry": made.entries, "entity": numbers[made.places], "day": made.days},
     )
 
 
 def _day(time_ms: int) -> int:
     return min(max(time_ms, 0) // _DAY_MS, _DAY_MAX)
-
-
-class _Numbers:
-    """The numbers of things: of those that are stored, and of new ones as they come."""
-
-    def __init__(self, stored: Array) -> None:
-        self._order = np.argsort(stored, kind="stable")
-        self._sorted = stored[self._order]
-        self._known: dict[tuple[str, str], int] = {}
-        self.keys: list[int] = []
-        self.types: list[int] = []
-        self.names: list[str] = []
-
-    def of(self, type_: str, name: str) -> int:
-        number = self._known.get((type_, name))
-        if number is None:
-            number = self._known[type_, name] = self._find(type_, name)
-        return number
-
-    def _find(self, type_: str, name: str) -> int:
-        key = key_of(type_, name)
-        at = int(np.searchsorted(self._sorted, np.uint64(key)))
-        if at < len(self._sorted) and int(self._sorted[at]) == key:
-            return int(self._order[at])
-        self.keys.append(key)
-        self.types.append(TYPES.index(type_))
-        self.names.append(name)
-        return len(self._sorted) + len(self.keys) - 1
 
 
 class _Calls:

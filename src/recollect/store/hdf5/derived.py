@@ -10,13 +10,13 @@ add to it begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from recollect.store.contract import Array
-from recollect.store.derived import NAME, TEXT, Column, DerivedTable, parts
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, parts, wanted_columns
 from recollect.store.hdf5.forms import TextForm, as_bytes, text_of
 from recollect.store.hdf5.frames import Damaged, compress
 from recollect.store.hdf5.guard import FAILURES, StoreFile
@@ -68,8 +68,9 @@ class DerivedRows:
         """The description, with the present rows and how far they are built."""
         return replace(self.description, rows=self._rows.rows, built_to=self._built_to)
 
-    def read(self, start: int, stop: int) -> dict[str, Column]:
-        return {name: self._column(name, kind, start, stop) for name, kind in self.description.columns}
+    def read(self, start: int, stop: int, only: Sequence[str] = ()) -> dict[str, Column]:
+        wanted = wanted_columns(self.description, only)
+        return {name: self._column(name, kind, start, stop) for name, kind in wanted}
 
     def append(self, columns: Mapping[str, Column], built_to: int) -> None:
         lengths = {len(columns[name]) for name, _ in self.description.columns}

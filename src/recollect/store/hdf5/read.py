@@ -358,12 +358,14 @@ class Hdf5View:
     def derived_tables(self) -> list[DerivedTable]:
         return [held.table for held in self.derived_groups.values()]
 
-    def derived(self, table: DerivedTable, start: int = 0, stop: int | None = None) -> dict[str, Column]:
+    def derived(
+        self, table: DerivedTable, start: int = 0, stop: int | None = None, *, only: Sequence[str] = ()
+    ) -> dict[str, Column]:
         held = self.derived_groups.get(table)
         if held is None:
-            return no_rows(table)
+            return no_rows(table, only)
         try:
-            return held.read(start, held.table.rows if stop is None else stop)
+            return held.read(start, held.table.rows if stop is None else stop, only)
         except Damaged as error:
             raise DerivedDamaged(table.name, str(error)) from error
 

@@ -1,0 +1,141 @@
+"""What is derived from entries, in the order in which it is made, and the making of it.
+
+Reading entries is most of the work and needs nothing but them, so for many it is done ahead by other
+processes, while the indexes are built. What they hand back is what the same code reads in this one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.insight.digest import kept
+from recollect.insight.entities import table as entities
+from recollect.light.pool import WORKERS_MAX, Pool, serve
+from recollect.search.mentions import TABLES
+from recollect.store.contract import Store, View, Writer
+from recollect.store.derived import Column, DerivedTable, Rewrite, advance, ranges_left, unbuilt
+from recollect.store.registry import location, open_store
+from recollect.values.errors import DerivedDamaged, RecollectError
+from recollect.values.reports import Progress
+
+WORTH_ROWS = 4_000  # fewer entries are read before a worker has started
+WRITER_SECONDS = 1.0  # to wait for another process that is writing
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """Something that is derived: what it is called, and the tables that grow together.
+
+    `read(view, start, stop)` does the work, and what it gives can be sent to another process;
+    `rows(view, read)` are the rows of each table, `tidy(writer)` follows each step.
+    """
+
+    name: str
+    tables: Sequence[DerivedTable]
+    read: Callable[[View, int, int], Any]
+    rows: Callable[[View, Any], Sequence[Mapping[str, Column]]]
+    tidy: Callable[[Writer], None] = lambda writer: None
+
+
+INSIGHTS = (
+    Insight("entities", TABLES, entities.read, entities.rows),
+    Insight("digests", (kept.DIGESTS,), kept.read, lambda view, read: (read,), kept.clear_out),
+)
+
+
+def derive(store: Store, ahead: Ahead | None = None, progress: Progress | None = None) -> None:
+    """Bring everything that is derived up to date."""
+    for place, insight in enumerate(INSIGHTS):
+        with store.view() as view:
+            total, left = view.info().rows_end, unbuilt(view, insight.tables)
+        with contextlib.suppress(DerivedDamaged):  # of what must not be lost; a repair saves what reads
+            while left:
+                if progress is not None:
+                    progress(insight.name, total - left, total)
+                with store.writer(timeout=WRITER_SECONDS) as writer:  # let others write in between
+                    take_a_step(writer, place, ahead)
+                    left = unbuilt(writer.view(), insight.tables)
+
+
+def take_a_step(writer: Writer, place: int = 0, ahead: Ahead | None = None) -> None:
+    """Bring one insight a step further, if anything is left."""
+    insight = INSIGHTS[place]
+
+    def make(view: View, start: int, stop: int) -> Sequence[Mapping[str, Column]]:
+        made = ahead.take((place, start, stop), view.info().epoch) if ahead else None
+        return insight.rows(view, insight.read(view, start, stop) if made is None else made)
+
+    try:
+        advance(writer, insight.tables, make)
+    except DerivedDamaged:
+        if any(table.rewrite == Rewrite.CARRY for table in insight.tables):
+            raise
+        for table in insight.tables:
+            writer.drop_derived(table)
+        advance(writer, insight.tables, make)
+    insight.tidy(writer)
+
+
+# -- ahead, in other processes -------------------------------------------------------------------
+
+Piece = tuple[int, int, int]  # the place among INSIGHTS, the first row and the one behind the last
+
+
+class Ahead:
+    """Pieces that other processes read of a store. Each may be taken once."""
+
+    def __init__(self, store: str, pieces: Sequence[Piece]) -> None:
+        self._pool: Pool[tuple[str, Piece], tuple[int, Any]]
+        self._pool = Pool(__name__, max(1, min((os.cpu_count() or 1) // 2, WORKERS_MAX)))
+        self._numbers = {piece: number for number, piece in enumerate(pieces)}
+        for piece, number in self._numbers.items():
+            self._pool.send(number, (store, piece))
+
+    def take(self, piece: Piece, epoch: int) -> Any:
+        """What was read of it, waiting for it if need be; None where that is for this process to do."""
+        number = self._numbers.pop(piece, None)
+        if number is None:
+            return None
+        try:
+            found_in, read = self._pool.result(number)
+        except RecollectError:  # the worker died: the others may live
+            return None
+        return read if found_in == epoch else None
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+@contextlib.contextmanager
+def reading_ahead(store: Store) -> Iterator[Ahead | None]:
+    """Begin to read what is not derived yet; None where that is little, or no other process can."""
+    with store.view() as view:
+        pieces = [
+            (place, *rows)
+            for place, insight in enumerate(INSIGHTS)
+            for rows in ranges_left(view, insight.tables)
+        ]
+    many = sum(stop - start for _, start, stop in pieces) >= WORTH_ROWS
+    ahead = Ahead(os.path.abspath(store.name), pieces) if many and os.path.isfile(store.name) else None
+    try:
+        yield ahead
+    finally:
+        if ahead is not None:
+            ahead.close()
+
+
+def main() -> None:
+    """Be a worker."""
+    opened: dict[str, Store] = {}
+
+    def answer(task: tuple[str, Piece]) -> tuple[int, Any]:
+        name, (place, start, stop) = task
+        store = opened.get(name) or opened.setdefault(name, open_store(location(name)))
+        with store.view() as view:
+            return view.info().epoch, INSIGHTS[place].read(view, start, stop)
+
+    serve(answer)
