@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _NAME_WIDTH = 120
 _WEEKS = 26
+_DECIDED_CELLS = 160
+_LINKS = {"defined-in": "defined in", "fails-with": "fails with", "fixed-by": "fixed by"}
 
 
 def add_words(commands: Any) -> None:
@@ -62,22 +64,49 @@ def _print(found: EntityProfile, names: dict[str, str], screen: Screen) -> None:
     screen.line(f"{many(thing.mentions, 'mention')} in {sessions}, {_span(found)}")
     if found.namesakes:
         also = [f"{one_line(name, 40)} ({ENTITY_TYPES[type_]})" for type_, name in found.namesakes]
-        screen.line("also      ", ", ".join(also))
+        screen.line(_lead("also"), ", ".join(also))
     if len(found.days) > 1:
-        screen.line("by week   ", _curve(found))
+        screen.line(_lead("by week"), _curve(found))
     if any(name for name, _ in found.projects):
         listed = [f"{one_line(name, 40) or '(none)'} {count:,}" for name, count in found.projects[:5]]
-        screen.line("projects  ", ", ".join(listed))
+        screen.line(_lead("projects"), ", ".join(listed))
+    _print_links(found, screen)
     for number, each in enumerate(found.neighbours):
         screen.line(
-            f"{'beside' if not number else '':10}",
+            _lead("beside", number),
             one_line(each.name, 48),
             Styled(f"  {ENTITY_TYPES[each.type]}, {each.shared:,} times", "dim"),
         )
+    for lead, others in (("at first", found.then), ("lately", found.now)):
+        if others:
+            screen.line(_lead(lead), ", ".join(one_line(each.name, 40) for each in others))
     screen.table(
         [Column("session"), Column("when"), Column("mentions", right=True), Column("title", gives=TITLE)],
         [_row(session, count, names) for session, count in found.sessions],
     )
+
+
+def _print_links(found: EntityProfile, screen: Screen) -> None:
+    """What it is tied to, each with the entry that shows it."""
+    told = _LINKS | ({"fails-with": "met by"} if found.entity.type == "error" else {})
+    before = ""
+    for link in found.links:
+        times = f", {link.times:,} times" if link.times > 1 else ""
+        screen.line(
+            _lead(told[link.kind], link.kind == before),
+            one_line(link.name, 48),
+            Styled(f"  {ENTITY_TYPES[link.type]}{times}, {link.entry}", "dim"),
+        )
+        before = link.kind
+    for number, each in enumerate(found.decisions):
+        screen.line(
+            _lead("decided", number), one_line(each.text, _DECIDED_CELLS), Styled(f"  {each.entry}", "dim")
+        )
+
+
+def _lead(word: str, number: int = 0) -> str:
+    """What begins a line: the word, once for several lines."""
+    return f"{'' if number else word:12}"
 
 
 def _row(session: Session, count: int, names: dict[str, str]) -> list[Part]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from recollect.present.sessions import session_object
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from recollect.values.entities import Entity, EntityProfile, Momentum
+    from recollect.values.entities import Entity, EntityProfile, Momentum, Neighbour
 
 _EPOCH = date(1970, 1, 1)
 _BARS = "▁▂▃▄▅▆▇█"
@@ -69,9 +70,15 @@ def profile_object(profile: EntityProfile) -> dict[str, Any]:
         "sessions": [
             {"session": session_object(session), "mentions": count} for session, count in profile.sessions
         ],
-        "neighbours": [
-            {"type": each.type, "name": each.name, "shared": each.shared} for each in profile.neighbours
-        ],
+        "neighbours": _neighbours(profile.neighbours),
+        "then": _neighbours(profile.then),
+        "now": _neighbours(profile.now),
+        "links": [asdict(each) for each in profile.links],
+        "decisions": [asdict(each) for each in profile.decisions],
         "entries": list(profile.entries),
         "unread": profile.unread,
     }
+
+
+def _neighbours(found: Sequence[Neighbour]) -> list[dict[str, Any]]:
+    return [asdict(each) for each in found]

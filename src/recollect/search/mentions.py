@@ -17,7 +17,7 @@ from recollect.values.errors import DerivedDamaged
 from recollect.values.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from recollect.store.contract import Array, View
 
@@ -102,11 +102,12 @@ class Mentions:
         types = (type_,) if type_ else TYPES
         exact = [key_of(each, said) for each in types for said in (name, f"@{name}")]
         found: Array = np.flatnonzero(np.isin(self.keys, np.array(exact, np.uint64)))
+        wanted, end = name.casefold(), f"/{name.casefold()}"
         if not len(found):
-            found = self._where(name.casefold().__eq__, types)
+            found = self._of_types([n for n, each in enumerate(self._folded) if each == wanted], types)
         if not len(found) or ("/" not in name and np.isin(self.types[found], _PATHS).any()):
-            end = f"/{name.casefold()}"
-            found = np.union1d(found, self._where(lambda each: each.endswith(end), types))
+            ends = [n for n, each in enumerate(self._folded) if each.endswith(end)]
+            found = np.union1d(found, self._of_types(ends, types))
         return [int(number) for number in found]
 
     def rows(self, name: str) -> list[int]:
@@ -139,14 +140,13 @@ class Mentions:
         close = [number for number, name in enumerate(self._folded) if wanted in name]
         return min(map(self.name, close), key=len, default="")
 
-    def _where(self, fits: Callable[[str], bool], types: Sequence[str]) -> Array:
-        """The things of some types whose name, in small letters, fits."""
-        found = np.array([number for number, each in enumerate(self._folded) if fits(each)], np.int64)
+    def _of_types(self, numbers: list[int], types: Sequence[str]) -> Array:
+        found = np.array(numbers, np.int64)
         return found[np.isin(self.types[found], [TYPES.index(each) for each in types])]
 
     @lazy
     def _folded(self) -> list[str]:
-        names = [str(name).casefold() for name in self._view.derived(NAMES)["name"]]
+        names = list(map(str.casefold, self._view.derived(NAMES)["name"]))
         if len(names) != len(self.keys):
             raise DerivedDamaged(NAMES.name, "not every thing has a name")
         return names

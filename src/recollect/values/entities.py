@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recollect.values.digests import Statement
 from recollect.values.stored import Session
 
 # What things there are, and what people call each. Stores have them by their place here: new ones come last.
@@ -80,12 +81,24 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """That a thing is defined-in, fails-with or is fixed-by another: how often, and what entry shows it."""
+
+    kind: str
+    type: str
+    name: str
+    times: int
+    entry: str
+
+
+@dataclass(frozen=True, slots=True)
 class EntityProfile:
     """What is known of a thing.
 
     `days`: (day, mentions) in order. `projects`: (project, mentions), the most first. `sessions`: the latest
     of `session_count`, the last one first, each with its mentions. `entries`: the ids of the latest entries,
-    the last one first. `namesakes`: type and name of others that the name may mean.
+    the last one first. `then`, `now`: neighbours of the first third of its mentions and of the last, where
+    they differ. `namesakes`: type and name of others that the name may mean.
     """
 
     entity: Entity
@@ -94,6 +107,10 @@ class EntityProfile:
     sessions: tuple[tuple[Session, int], ...]
     session_count: int
     neighbours: tuple[Neighbour, ...]
+    then: tuple[Neighbour, ...]
+    now: tuple[Neighbour, ...]
+    links: tuple[Link, ...]
+    decisions: tuple[Statement, ...]
     entries: tuple[str, ...]
     namesakes: tuple[tuple[str, str], ...]
     unread: int

@@ -8,16 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 
+from recollect.insight.digest.kept import Digests
+from recollect.insight.entities.links import Links
 from recollect.insight.entities.momentum import STATES, WINDOWS_BEFORE, Window, moves, unusual
 from recollect.search.mentions import TYPES, Mentions
 from recollect.search.projects import by_name
 from recollect.store.contract import Array, View
 from recollect.values.entities import Entity, EntityList, EntityProfile, Momentum, Move, Neighbour
 from recollect.values.errors import NotFound
+from recollect.values.lazy import lazy
 
 SESSIONS_LISTED = ENTRIES_LISTED = 8
 NEIGHBOURS_LISTED = 12
 NAMESAKES_LISTED = 5
+EVOLUTION_LISTED = 5
+EVOLUTION_LEAST = 10  # mentions in a third: of less nothing is said
+EVOLUTION_SHARE = 10  # one of so many of its mentions, to be beside it
+EVOLUTION_DAYS = 7  # between the first third and the last
 SHARED_LEAST = 2  # of entries: once is chance
 BARS_A_WINDOW = 2  # of a curve
 
@@ -51,9 +58,9 @@ class Entities:
 
     def listed(self, *, type_: str = "", limit: int = 0) -> EntityList:
         """The most mentioned things, of a type if asked."""
-        counts = self._counts()
+        counts = self._counts
         if type_:
-            counts[self._mentions.types != TYPES.index(type_)] = 0
+            counts = np.where(self._mentions.types == TYPES.index(type_), counts, 0)
         order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
         numbers = order[: limit or None].tolist()
         found = tuple(self._entity(number) for number in numbers)
@@ -89,7 +96,7 @@ class Entities:
 
     def profile(self, name: str, type_: str = "") -> EntityProfile:
         """What is known of a thing; of several of that name the most mentioned. NotFound for none."""
-        counts = self._counts()
+        counts = self._counts
         same = [each for each in self._mentions.numbers(name, type_) if counts[each]]
         if not same:
             raise NotFound(f"nothing called {name!r} is mentioned", hint=self._hint(name))
@@ -104,6 +111,7 @@ class Entities:
             last_days[owner] = max(last_days[owner], day)
         latest = sorted(sessions, key=lambda row: (last_days[row], row), reverse=True)
         stored = self._view.session_rows()
+        links = Links(self._view, self._mentions, Digests(self._view))
         days, by_day = np.unique(own_days, return_counts=True)
         return EntityProfile(
             self._entity(number),
@@ -111,7 +119,10 @@ class Entities:
             tuple(sorted(projects.items(), key=lambda each: (-each[1], each[0]))),
             tuple((stored[row], sessions[row]) for row in latest[:SESSIONS_LISTED]),
             len(sessions),
-            self._neighbours(number, rows),
+            self._neighbours(number, rows, NEIGHBOURS_LISTED),
+            *self._evolution(number, rows, own_days),
+            links.of(number, rows, latest),
+            links.decisions(self._mentions.name(number), rows, latest),
             tuple(self._view.entry_ids(rows[::-1][:ENTRIES_LISTED].tolist())),
             self._namesakes(number, same, counts),
             self._mentions.unread,
@@ -121,6 +132,7 @@ class Entities:
         others = sorted((each for each in same if each != number), key=lambda each: -int(counts[each]))
         return tuple((self._type(each), self._mentions.name(each)) for each in others[:NAMESAKES_LISTED])
 
+    @lazy
     def _counts(self) -> Array:
         return np.bincount(self._things, minlength=len(self._mentions.keys))
 
@@ -133,24 +145,45 @@ class Entities:
     def _type(self, number: int) -> str:
         return TYPES[int(self._mentions.types[number])]
 
-    def _neighbours(self, number: int, rows: Array) -> tuple[Neighbour, ...]:
+    def _evolution(
+        self, number: int, rows: Array, days: Array
+    ) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
+        """What it stood beside in the first and in the last third of its mentions, as far as that differs."""
+        known = np.argsort(days, kind="stable")[(days == 0).sum() :]
+        third = len(known) // 3
+        if third < EVOLUTION_LEAST or int(days[known[-third]]) - int(days[known[third - 1]]) < EVOLUTION_DAYS:
+            return (), ()
+        thirds = (known[:third], known[-third:])
+        least = max(SHARED_LEAST, third // EVOLUTION_SHARE)
+        sides = [self._neighbours(number, rows[part], 2 * EVOLUTION_LISTED, least) for part in thirds]
+        names = [{(each.type, each.name) for each in side} for side in sides]
+        then, now = (
+            tuple(each for each in side if (each.type, each.name) not in other)[:EVOLUTION_LISTED]
+            for side, other in zip(sides, reversed(names), strict=True)
+        )
+        return then, now
+
+    def _neighbours(
+        self, number: int, rows: Array, count: int, least: int = SHARED_LEAST
+    ) -> tuple[Neighbour, ...]:
         """What the same entries mention: the more of the mentions of both are shared, the closer."""
         inside = np.zeros(self._view.info().rows_end, bool)
         inside[rows] = True
         total = len(self._mentions.keys)
         shared = np.bincount(self._things[inside[self._entries]], minlength=total)
         shared[number] = 0
-        close = np.flatnonzero(shared >= SHARED_LEAST)
-        order = np.argsort(-shared[close] / np.sqrt(self._counts()[close]), kind="stable")
-        best = close[order[:NEIGHBOURS_LISTED]].tolist()
+        close = np.flatnonzero(shared >= least)
+        order = np.argsort(-shared[close] / np.sqrt(self._counts[close]), kind="stable")
+        best = close[order[:count]].tolist()
         return tuple(
             Neighbour(self._type(each), self._mentions.name(each), int(shared[each])) for each in best
         )
 
     def _in_project(self, part: str) -> Array:
         wanted = self._named.rows_called(lambda called: called.is_of_project(part))
-        owners = self._view.columns_at(range(self._view.info().rows_end), "session")["session"]
-        found: Array = np.isin(owners, wanted)[self._entries]
+        is_first = np.append(True, self._entries[1:] != self._entries[:-1])[: len(self._entries)]
+        owners = self._view.columns_at(self._entries[is_first].tolist(), "session")["session"]
+        found: Array = np.isin(owners, wanted)[np.cumsum(is_first) - 1]
         return found
 
     # -- momentum --------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ class DerivedRows:
             assert self._texts is not None
             at, length = (self._rows.read(part, start, stop) for part in parts(name, kind))
             self._texts.check_words(length)
-            return [self._text(*place) for place in zip(at.tolist(), length.tolist(), strict=True)]
+            return [text for run in _runs(at, length) for text in self._texts_of(at[run], length[run])]
         values = self._rows.read(name, start, stop)
         if kind != NAME:
             return values
@@ -138,9 +138,27 @@ class DerivedRows:
         self._words += [self._text(*place) for place in zip(at.tolist(), length.tolist(), strict=True)]
         return self._words
 
+    def _texts_of(self, at: Array, length: Array) -> list[str]:
+        """Texts that lie one behind the other, read at once."""
+        assert self._texts is not None
+        first, stops = int(at[0]), np.cumsum(length.astype(np.int64)).tolist()
+        data = self._texts.read(first, first + stops[-1])
+        places = zip([0, *stops], stops, strict=False)
+        if data.isascii():
+            told = data.decode("ascii")
+            return [told[start:stop] for start, stop in places]
+        return [text_of(TextForm.STORED, data[start:stop]) for start, stop in places]
+
     def _text(self, at: int, length: int) -> str:
         assert self._texts is not None
         return text_of(TextForm.STORED, self._texts.read(at, at + length))
+
+
+def _runs(at: Array, length: Array) -> list[slice]:
+    """Those of some places that lie one behind the other, about as much as a block at a time."""
+    apart = (at[1:] != at[:-1] + length[:-1]) | (at[1:] // BLOCK_BYTES != at[:-1] // BLOCK_BYTES)
+    starts = [0, *(np.flatnonzero(apart) + 1).tolist()] if len(at) else []
+    return [slice(*pair) for pair in zip(starts, [*starts[1:], len(at)], strict=True)] if starts else []
 
 
 class _Packed:
