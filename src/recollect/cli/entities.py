@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.columns import PATH, Column
+from recollect.cli.columns import PATH, PROJECT, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import Parser, add_command, count, day, limit
-from recollect.present.entities import bars, day_name, entity_object, momentum_object
+from recollect.present.entities import bars, day_name, listed_object, momentum_object
 from recollect.values.entities import ENTITY_TYPES
 from recollect.values.errors import UsageError
 from recollect.values.text import many, one_line
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _NAME_CELLS = 200
 _DAYS = 7
 _HOW = {"trending": "how", "unusual": "day"}
-_THING = [Column("type", drops=1), Column("name", gives=PATH)]
+_THING = [Column("type", drops=2), Column("name", gives=PATH)]
+_IN = Column("in", gives=PROJECT, drops=1)
 
 
 def add_words(commands: Any) -> None:
@@ -77,13 +78,13 @@ def entities(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.entities(args.type, project=args.project, limit=args.limit)
     if screen.json:
-        listed = [entity_object(each) for each in found.entities]
+        listed = [listed_object(each) for each in found.entities]
         screen.object("entities", {"total": found.total, "unread": found.unread, "entities": listed})
         return 0
     if found.entities:
-        columns = [*_THING, Column("mentions", right=True), Column("last")]
+        columns = [*_THING, Column("mentions", right=True), Column("last"), _IN]
         rows = [
-            [*_thing(each), f"{each.mentions:,}", Styled(day_name(each.last_day), "dim")]
+            [*_thing(each), f"{each.mentions:,}", Styled(day_name(each.last_day), "dim"), _where(each)]
             for each in found.entities
         ]
         screen.table(columns, rows)
@@ -115,7 +116,8 @@ def _moving(args: argparse.Namespace, kind: str, screen: Screen) -> int:
             *([Column(_HOW[kind])] if kind in _HOW else []),
             Column("mentions", right=True),
             Column("usually", right=True),
-            Column("curve", drops=2),
+            Column("curve", drops=3),
+            _IN,
         ]
         screen.table(columns, [_row(each, kind) for each in found.moves])
     elif not found.unread:
@@ -142,11 +144,18 @@ def _row(each: Move, kind: str) -> list[Part]:
         f"{each.mentions:,}",
         f"{each.usual:,.0f}",
         Styled(bars(each.curve), "dim"),
+        _where(each.entity),
     ]
 
 
 def _thing(entity: Entity) -> list[Part]:
     return [Styled(ENTITY_TYPES[entity.type], "dim"), Styled(one_line(entity.name, _NAME_CELLS), "cyan")]
+
+
+def _where(entity: Entity) -> Styled:
+    """The project that a path is of; several have one of the same name."""
+    others = f" +{len(entity.projects) - 1}" if len(entity.projects) > 1 else ""
+    return Styled(f"{one_line(entity.projects[0], 40)}{others}" if entity.projects else "", "dim")
 
 
 def _note_more(shown: int, total: int, screen: Screen) -> None:

@@ -38,6 +38,10 @@ def entity_object(entity: Entity) -> dict[str, Any]:
     }
 
 
+def listed_object(entity: Entity) -> dict[str, Any]:
+    return {**entity_object(entity), "in_projects": list(entity.projects)}
+
+
 def momentum_object(momentum: Momentum) -> dict[str, Any]:
     return {
         "first_day": day_name(momentum.first_day) or None,
@@ -47,7 +51,7 @@ def momentum_object(momentum: Momentum) -> dict[str, Any]:
         "unread": momentum.unread,
         "moves": [
             {
-                "entity": entity_object(each.entity),
+                "entity": listed_object(each.entity),
                 "state": each.state,
                 "mentions": each.mentions,
                 "usual": round(each.usual, 2),

@@ -20,13 +20,17 @@ ENTITY_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing, and how often entries mention it. Days are counted from 1970-01-01, in UTC; 0 is unknown."""
+    """A thing, and how often entries mention it. Days are counted from 1970-01-01, in UTC; 0 is unknown.
+
+    `projects`: of a file or folder, those that speak of one of this name, the most first. Each may have one.
+    """
 
     type: str
     name: str
     mentions: int
     first_day: int
     last_day: int
+    projects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,9 @@ LISTED = 3  # of each kind
 _RUNS = 200  # of the latest: calls and results that are compared
 _MENTIONS = 1_000  # of the latest
 _READ = 6  # of the latest, or of the first: entries whose text is read
-_APART = 12  # rows between a call and its result, at most
 _SESSIONS = 24  # of the latest: digests that are looked through
 _SAME = 0.6  # of their words that two errors share which are one
+_RUNS_READ = 24  # of the latest: calls whose command is read
 _FILES_FEW = 2  # that a failure names: of more nobody knows which one failed
 _PROSE = (".md", ".mdx", ".txt", ".rst", ".json", ".jsonl")  # which show code, and are none
 _STEPS_MAX = 400  # between an error and the run that worked
@@ -145,7 +145,7 @@ class Links:
         told = {row: self._mentioned(row, "command") for row in calls}
         wanted = [row for row, found in told.items() if number < 0 or number in found]
         alone: dict[int, int] = {}
-        for stored in self._view.entries_at(sorted(wanted)[-_READ:]):
+        for stored in self._view.entries_at(sorted(wanted)[-_RUNS_READ:]):
             if not is_shell(stored.entry):
                 continue
             run = {" ".join(words[:2]) for words in heads(command_of(stored.entry)) if not is_reading(words)}
@@ -225,18 +225,18 @@ class Links:
         return [row for row, is_failed in zip(wanted, failed.tolist(), strict=True) if is_failed]
 
     def _other_halves(self, rows: Array, kind: Kind) -> dict[int, int]:
-        """For calls their results, for results their calls, where they stand near to each other."""
-        if not len(rows):
-            return {}
-        steps = np.arange(1, _APART + 1) * (1 if kind == Kind.RESULT else -1)
-        near = np.clip(rows.astype(np.int64)[:, None] + steps, 0, self._view.info().rows_end - 1)
-        own = self._view.columns_at(rows.tolist(), "call", "session")
-        beside = self._view.columns_at(near.ravel().tolist(), "call", "session", "kind")
-        call, session, kinds = (beside[name].reshape(near.shape) for name in ("call", "session", "kind"))
-        same = (call == own["call"][:, None]) & (session == own["session"][:, None]) & (kinds == kind)
-        same &= (own["call"] != 0)[:, None]
-        found, first = same.any(1), same.argmax(1)
-        return {int(row): int(near[n, first[n]]) for n, row in enumerate(rows.tolist()) if found[n]}
+        """For calls their results, for results their calls: of the sessions of the last rows."""
+        own = self._view.columns_at(rows.tolist(), "session", "call")
+        sessions = list(dict.fromkeys(own["session"][::-1].tolist()))[:_SESSIONS]
+        found: dict[int, int] = {}
+        for session in sessions:
+            columns = self._view.session_columns(session, "row", "kind", "call")
+            wanted = (columns["kind"] == kind) & (columns["call"] != 0)
+            halves = dict(zip(columns["call"][wanted].tolist(), columns["row"][wanted].tolist(), strict=True))
+            mine = own["session"] == session
+            calls = zip(rows[mine].tolist(), own["call"][mine].tolist(), strict=True)
+            found |= {row: halves[call] for row, call in calls if call in halves}
+        return found
 
 
 def _ends(rows: Array) -> list[int]:

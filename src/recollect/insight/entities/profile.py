@@ -91,7 +91,7 @@ class Entities:
             )
             for each in found[: limit or None]
         )
-        before = int(known.min()) if kind == "unusual" else window.before
+        before = int(known.min()) if kind == "unusual" else max(window.before, int(known.min()))
         return Momentum(listed, len(found), before, window.first, window.last, self._mentions.unread)
 
     def profile(self, name: str, type_: str = "") -> EntityProfile:
@@ -104,7 +104,6 @@ class Entities:
         mine = self._things == number
         rows, own_days = self._entries[mine], self._days[mine]
         owners = self._view.columns_at(rows.tolist(), "session")["session"]
-        projects = Counter(map(self._named.project_names().__getitem__, owners.tolist()))
         sessions = Counter(owners.tolist())
         last_days = dict(zip(owners.tolist(), own_days.tolist(), strict=True))
         for owner, day in zip(owners.tolist(), own_days.tolist(), strict=True):
@@ -116,7 +115,7 @@ class Entities:
         return EntityProfile(
             self._entity(number),
             tuple(zip(days.tolist(), by_day.tolist(), strict=True)),
-            tuple(sorted(projects.items(), key=lambda each: (-each[1], each[0]))),
+            tuple(self._projects(rows).items()),
             tuple((stored[row], sessions[row]) for row in latest[:SESSIONS_LISTED]),
             len(sessions),
             self._neighbours(number, rows, NEIGHBOURS_LISTED),
@@ -137,10 +136,27 @@ class Entities:
         return np.bincount(self._things, minlength=len(self._mentions.keys))
 
     def _entity(self, number: int) -> Entity:
-        days = self._days[self._things == number]
+        mine = self._things == number
+        days, type_ = self._days[mine], self._type(number)
         mentions, days = len(days), days[days > 0]
         first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
-        return Entity(self._type(number), self._mentions.name(number), mentions, first, last)
+        projects = self._projects(self._entries[mine]) if type_ in ("file", "folder") else {}
+        named = tuple(name for name in projects if name)
+        return Entity(type_, self._mentions.name(number), mentions, first, last, named)
+
+    def _projects(self, rows: Array) -> dict[str, int]:
+        """The projects that entries are of, with how many, the most first."""
+        owners, counts = np.unique(
+            self._view.columns_at(rows.tolist(), "session")["session"], return_counts=True
+        )
+        found: Counter[str] = Counter()
+        for owner, count in zip(owners.tolist(), counts.tolist(), strict=True):
+            found[self._project_names[owner]] += count
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    @lazy
+    def _project_names(self) -> dict[int, str]:
+        return self._named.project_names()
 
     def _type(self, number: int) -> str:
         return TYPES[int(self._mentions.types[number])]
