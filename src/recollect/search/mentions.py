@@ -102,12 +102,10 @@ class Mentions:
         types = (type_,) if type_ else TYPES
         exact = [key_of(each, said) for each in types for said in (name, f"@{name}")]
         found: Array = np.flatnonzero(np.isin(self.keys, np.array(exact, np.uint64)))
-        wanted, end = name.casefold(), f"/{name.casefold()}"
         if not len(found):
-            found = self._of_types([n for n, each in enumerate(self._folded) if each == wanted], types)
+            found = self._of_types(self._lines(f"\n{name}\n"), types)
         if not len(found) or ("/" not in name and np.isin(self.types[found], _PATHS).any()):
-            ends = [n for n, each in enumerate(self._folded) if each.endswith(end)]
-            found = np.union1d(found, self._of_types(ends, types))
+            found = np.union1d(found, self._of_types(self._lines(f"/{name}\n"), types))
         return [int(number) for number in found]
 
     def rows(self, name: str) -> list[int]:
@@ -123,7 +121,7 @@ class Mentions:
         begun = prefix.casefold()
         fitting = [
             number
-            for number, name in enumerate(self._folded)
+            for number, name in enumerate(self._folded.split("\n")[1:-1])
             if name.startswith(begun) or name.rpartition("/")[2].startswith(begun)
         ]
         found: dict[str, int] = {}
@@ -137,17 +135,32 @@ class Mentions:
     def containing(self, part: str) -> str:
         """The shortest name that has this in it, "" for none."""
         wanted = part.casefold()
-        close = [number for number, name in enumerate(self._folded) if wanted in name]
+        close = [n for n, name in enumerate(self._folded.split("\n")[1:-1]) if wanted in name]
         return min(map(self.name, close), key=len, default="")
 
     def _of_types(self, numbers: list[int], types: Sequence[str]) -> Array:
         found = np.array(numbers, np.int64)
         return found[np.isin(self.types[found], [TYPES.index(each) for each in types])]
 
+    def _lines(self, end: str) -> list[int]:
+        """The numbers of the names that end so, in any case; a name ends with its line."""
+        wanted, told = end.casefold(), self._folded
+        found: list[int] = []
+        at, number = told.find(wanted), -1
+        passed = 0
+        while at >= 0:
+            behind = at + len(wanted) - 1
+            number += told.count("\n", passed, behind)
+            found.append(number)
+            passed = behind
+            at = told.find(wanted, behind)
+        return found
+
     @lazy
-    def _folded(self) -> list[str]:
-        names = list(map(str.casefold, self._view.derived(NAMES)["name"]))
-        if len(names) != len(self.keys):
+    def _folded(self) -> str:
+        """All names in small letters, each in a line between two ends of lines: looked through at once."""
+        names = "\n".join(["", *self._view.derived(NAMES)["name"], ""]).casefold()
+        if names.count("\n") != len(self.keys) + 1:
             raise DerivedDamaged(NAMES.name, "not every thing has a name")
         return names
 

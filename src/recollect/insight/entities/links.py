@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from recollect.store.contract import Array, SessionRows, View
 from recollect.values.digests import Statement
 from recollect.values.entities import Link
 from recollect.values.errors import NotFound
-from recollect.values.lazy import lazy
 from recollect.values.records import Flag, Kind
 from recollect.values.stored import StoredEntry
 
@@ -33,12 +33,13 @@ LISTED = 3  # of each kind
 _RUNS = 200  # of the latest: calls and results that are compared
 _MENTIONS = 1_000  # of the latest
 _READ = 6  # of the latest, or of the first: entries whose text is read
-_SESSIONS = 24  # of the latest: digests that are looked through
+_SESSIONS = 12  # of the latest: digests that are looked through
 _SAME = 0.6  # of their words that two errors share which are one
 _RUNS_READ = 24  # of the latest: calls whose command is read
 _FILES_FEW = 2  # that a failure names: of more nobody knows which one failed
 _PROSE = (".md", ".mdx", ".txt", ".rst", ".json", ".jsonl")  # which show code, and are none
-_STEPS_MAX = 400  # between an error and the run that worked
+_CHANGES_MAX = 12  # of files, between an error and the run that worked
+_STEPS_MAX = 200  # between an error and the run that worked
 
 _DECLARED = (  # an import of a type declares nothing
     r"(?:\b|\\[nrt])(?:"
@@ -85,15 +86,15 @@ class Links:
     def _defined_in(self, name: str, rows: Array) -> Iterator[Link]:
         declared = re.compile(_DECLARED.format(re.escape(name)))
         kinds = self._view.columns_at(rows.tolist(), "kind")["kind"]
-        calls = self._with_files(rows[kinds == Kind.CALL])
+        calls = self._ends(rows[kinds == Kind.CALL])
         tools = all_tools()
-        for stored in self._view.entries_at(_ends(calls)):
+        for stored in self._view.entries_at(calls):
             if stored.entry.tool.lower() in tools.change and _declares(stored.entry.text, declared):
                 yield from self._file_link("defined-in", stored, stored)
                 return
         halves = self._other_halves(rows[kinds == Kind.RESULT][-_RUNS:], Kind.CALL)
         results = {call: result for result, call in halves.items()}
-        asked = _ends(self._with_files(np.array(sorted(results), np.int64)))
+        asked = self._ends(np.array(sorted(results), np.int64))
         seen = self._view.entries_at([results[call] for call in asked])
         for call, stored in zip(self._view.entries_at(asked), seen, strict=True):
             is_look = not is_shell(call.entry) and not call.entry.tool.lower().startswith(("grep", "glob"))
@@ -187,12 +188,14 @@ class Links:
             return
         columns = self._view.session_columns(session, "row", "kind")
         between = (columns["row"] > failed) & (columns["row"] < end) & (columns["kind"] == Kind.CALL)
-        calls = self._with_files(columns["row"][between])
-        if int(between.sum()) > _STEPS_MAX or len(calls) > _READ:
+        if int(between.sum()) > _STEPS_MAX:
+            return
+        calls = self._with_files(columns["row"][between][::-1], _CHANGES_MAX + 1)
+        if len(calls) > _CHANGES_MAX:
             return
         change = all_tools().change
-        made = [each for each in self._view.entries_at(calls.tolist()) if each.entry.tool.lower() in change]
-        links = [link for each in reversed(made) for link in self._file_link("fixed-by", each, each)]
+        made = [each for each in self._view.entries_at(calls) if each.entry.tool.lower() in change]
+        links = [link for each in made for link in self._file_link("fixed-by", each, each)]
         if len({link.name for link in links}) <= _FILES_FEW:
             yield from {link.name: link for link in reversed(links)}.values()
 
@@ -206,17 +209,14 @@ class Links:
         found: list[int] = things[self._mentions.types[things] == TYPES.index(type_)].tolist()
         return found
 
-    def _with_files(self, rows: Array) -> Array:
-        """Those of some rows that mention a file."""
-        wanted = rows.astype(np.int64)
-        return wanted[self._have_files[wanted]]
+    def _ends(self, rows: Array) -> list[int]:
+        """The latest rows that mention a file, then the first: where it was moved to, or first declared."""
+        return list(dict.fromkeys([*self._with_files(rows[::-1]), *self._with_files(rows)]))
 
-    @lazy
-    def _have_files(self) -> Array:
-        found: Array = np.zeros(self._view.info().rows_end, bool)
-        is_file = self._mentions.types == TYPES.index("file")
-        found[self._mentions.entries[is_file[self._mentions.things]]] = True
-        return found
+    def _with_files(self, rows: Array, count: int = _READ) -> list[int]:
+        """The first of some rows that mention a file."""
+        found = (row for row in rows[:_RUNS].tolist() if self._mentioned(row, "file"))
+        return list(islice(found, count))
 
     def _failed(self, rows: Iterable[int]) -> list[int]:
         wanted = sorted(rows)
@@ -237,12 +237,6 @@ class Links:
             calls = zip(rows[mine].tolist(), own["call"][mine].tolist(), strict=True)
             found |= {row: halves[call] for row, call in calls if call in halves}
         return found
-
-
-def _ends(rows: Array) -> list[int]:
-    """The latest rows, then the first ones: a thing is declared where it first appears, or was moved last."""
-    listed: list[int] = rows.tolist()
-    return list(dict.fromkeys([*listed[::-1][:_READ], *listed[:_READ]]))
 
 
 def _declares(text: str, declared: re.Pattern[str]) -> bool:
