@@ -25,6 +25,10 @@ def words(command: str) -> list[tuple[str, ...]]:
         ('echo "it\'s" && ls', [("echo", "it's"), ("ls",)]),
         ("for f in a; do rm -r $f; done", [("for", "f", "in", "a"), ("rm", "-r", "$f"), ("done",)]),
         ("ls \\\n  -l", [("ls", "-l")]),
+        ("ls # and rm -r x\nmake a#b", [("ls",), ("make", "a#b")]),
+        ("a `b c` &>log <in", [("a",), ("b", "c"), ("in",)]),
+        ("type C:\\Users\\ada a\\ b", [("type", "C:\\Users\\ada", "a b")]),
+        ("echo 'left open; rm x", [("echo", "left open; rm x")]),
         ("", []),
     ],
 )

@@ -90,7 +90,7 @@ class Ahead:
 
     def __init__(self, store: str, pieces: Sequence[Piece]) -> None:
         self._pool: Pool[tuple[str, Piece], tuple[int, Any]]
-        self._pool = Pool(__name__, max(1, min((os.cpu_count() or 1) // 2, WORKERS_MAX)))
+        self._pool = Pool(__name__, min(os.cpu_count() or 1, WORKERS_MAX))
         self._numbers = {piece: number for number, piece in enumerate(pieces)}
         for piece, number in self._numbers.items():
             self._pool.send(number, (store, piece))

@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, islice, takewhile
+from typing import NamedTuple
 
 COMMAND_CHARS_MAX = 20_000  # of one call; behind that lies a file that is written, not a command
 _PARTS_MAX = 400
@@ -39,9 +42,24 @@ class Simple:
         return any(word in options or word.partition("=")[0] in options for word in self.words)
 
 
+class Word(NamedTuple):
+    text: str
+    quoted: bool
+
+
+class Line(NamedTuple):
+    """The words of one simple command, in order, and where its output goes; `piped`: into the next one."""
+
+    words: list[Word]
+    writes: list[Word]
+    piped: bool
+
+
 def simple_commands(command: str, depth: int = 0) -> Iterator[Simple]:
     """The simple commands of a shell's command, and behind each those that it hands to another shell."""
-    for made in _split(without_heredocs(command[:COMMAND_CHARS_MAX])):
+    for line in islice(command_lines(without_heredocs(command[:COMMAND_CHARS_MAX])), _PARTS_MAX):
+        if (made := _made(line)) is None:
+            continue
         yield made
         if depth < _DEPTH_MAX:
             for text, host in _handed_on(made):
@@ -51,58 +69,63 @@ def simple_commands(command: str, depth: int = 0) -> Iterator[Simple]:
 
 def without_heredocs(command: str) -> str:
     """A command without the texts that it is given to read, nor the marks where they begin."""
+    return parted(command)[0]
+
+
+def parted(command: str) -> tuple[str, list[tuple[str, str]]]:
+    """A command without the texts that it is given to read, and these, each with what stands before it."""
     if "<<" not in command:
-        return command
+        return command, []
     kept: list[str] = []
-    ends = ""
-    for line in command.split("\n"):
-        if ends:
-            ends = "" if line.strip() == ends else ends
-            continue
-        if found := _HEREDOC.search(line):
-            ends = found[1]
-        kept.append(_HEREDOC.sub("", line))
-    return "\n".join(kept)
+    texts: list[tuple[str, str]] = []
+    lines = iter(command.split("\n"))
+    for line in lines:
+        found = _HEREDOC.search(line)
+        kept.append(_HEREDOC.sub("", line) if found else line)
+        if found:
+            text = takewhile(partial(_goes_on, found[1]), lines)
+            texts.append((line[: found.start()], "\n".join(text)))
+    return "\n".join(kept), texts
 
 
-def _split(command: str) -> Iterator[Simple]:
-    words: list[str] = []
-    writes: list[str] = []
-    word, target, count = "", False, 0
-    for found in _TOKEN.finditer(command):
-        text = found[0]
-        match found.lastgroup:
-            case "space" | "end" | "write":
-                if word:
-                    (writes if target else words).append(word)
-                    target = False
-                word = ""
-                if found.lastgroup == "write":
-                    target = True
-                elif found.lastgroup == "end":
-                    target = False
-                    if made := _made(words, writes, piped=text == "|"):
-                        yield made
-                        count += 1
-                    words, writes = [], []
-                    if count >= _PARTS_MAX:
-                        return
-            case "single":
-                word += text[1:-1] or "''"
-            case "double":
-                word += text[1:-1].replace('\\"', '"') or '""'
-            case "escaped":
-                word += "" if text == "\\\n" else text
-            case _:
-                word += text
-    if word:
-        (writes if target else words).append(word)
-    if made := _made(words, writes, piped=False):
-        yield made
+def _goes_on(end: str, line: str) -> bool:
+    return line.strip() != end
 
 
-def _made(words: list[str], writes: list[str], *, piped: bool) -> Simple | None:
+def command_lines(command: str) -> Iterator[Line]:
+    """A command cut where the shell would; what is left open ends with it."""
+    line = Line([], [], False)
+    word, quoted, into = "", False, line.words
+    for part in chain(_PART.findall(command), "\n"):
+        first = part[0]
+        if first in "'\"":
+            inner = part[1:-1] if len(part) > 1 and part[-1] == first else part[1:]
+            word, quoted = word + (inner.replace('\\"', '"') if first == '"' else inner), True
+        elif first == "\\":
+            word += "" if part == "\\\n" else part if part[1:].isalnum() else part[1:]
+        elif part.isspace() or first in _MARKS or _REDIRECTS.match(part) or _is_comment(part, word, quoted):
+            if word or quoted:
+                into.append(Word(word, quoted))
+                into = line.words
+            word, quoted = "", False
+            if _REDIRECTS.match(part):
+                into = line.writes if ">" in part and "&" not in part[1:] else line.words
+            elif first in _MARKS:
+                if line.words or line.writes:
+                    yield line._replace(piped=part == "|")
+                    line = Line([], [], False)
+                into = line.words
+        else:
+            word += part
+
+
+def _is_comment(part: str, word: str, quoted: bool) -> bool:
+    return part[0] == "#" and not word and not quoted
+
+
+def _made(line: Line) -> Simple | None:
     """A simple command without what stands before its program: settings, `sudo`, `timeout 60`."""
+    words = [word.text or "''" for word in line.words]
     at = 0
     while at < len(words):
         word = words[at]
@@ -113,8 +136,8 @@ def _made(words: list[str], writes: list[str], *, piped: bool) -> Simple | None:
         else:
             break
     rest = tuple(words[at:])
-    written = tuple(each for each in writes if each[:1] != "&" and each != "/dev/null")
-    return Simple(rest or ("",), written, piped) if rest or written else None
+    written = tuple(each.text for each in line.writes if each.text != "/dev/null")
+    return Simple(rest or ("",), written, line.piped) if rest or written else None
 
 
 def _handed_on(made: Simple) -> Iterator[tuple[str, str]]:
@@ -129,12 +152,13 @@ def _handed_on(made: Simple) -> Iterator[tuple[str, str]]:
 
 
 _HEREDOC = re.compile(r"<<-?\s{0,8}[\"']?(\w{1,64})[\"']?")
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r]+|\d?>&\d)|(?P<end>\|\||&&|[;\n|()]|&(?![>\d]))|(?P<write>\d?&?>>?(?!&)\|?)"
-    r"|(?P<single>'[^']*+')|(?P<double>\"(?:[^\"\\]|\\.)*+\")|(?P<escaped>\\.)"
-    r"|(?P<plain>[^ \t\r\n;|()&>'\"\\]+|.)",
+_PART = re.compile(
+    r"'[^']*+(?:'|\Z)|\"(?:\\.|[^\"\\])*+(?:\"|\Z)|\\.|(?<![^\s;&|(])\#[^\n]*+|(?<!\S)\d>&\d?|>&\d?"
+    r"|(?<!\S)\d[<>]++\|?|&>++|[\n;()`]|&&?|\|\|?|[<>]++\|?|[^\s'\"\\;&|<>()`]++|[^\S\n]++|\\",
     re.DOTALL,
 )
+_REDIRECTS = re.compile(r"&?\d?[<>]")
+_MARKS = "\n;()`&|"  # where a simple command ends
 _SETTING = re.compile(r"[A-Za-z_]\w{0,80}=|[{!]$|(?:if|then|else|do|while)$")
 _OWN = re.compile(r"-|\d+[smh]?$")  # what is said to a wrapper itself
 _WRAPPERS = frozenset({"sudo", "time", "nohup", "command", "env", "exec", "nice", "timeout", "npx", "rtk"})

@@ -36,6 +36,34 @@ def printed(text: str, command: str = "make all", flags: int = 0) -> dict[str, l
     return names(Entry(Kind.RESULT, text, flags), call("Bash", command=command))
 
 
+# -- what is said of settings ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("Set `tideLimit` in settings.json to 3", ["tideLimit"]),
+        ("`package.json` の `main`/`files` を直す", ["main", "files"]),
+        ("- `Cargo.toml`: add `lto = true` below `[profile.release]`", ["lto", "profile.release"]),
+        ("the [lib] section of Cargo.toml", ["lib"]),
+        ("`biome.json` has `scripts.moor`", ["scripts.moor"]),
+        ('Put this into `.harborrc.json`:\n```json\n{\n  "berths": 3\n}\n```', ["berths"]),
+        # Beside no file of settings, or as something else, a name is none.
+        ("Set `tideLimit` in dock.py to 3", []),
+        ("[debug] spec: Cargo.toml", []),
+        ("[the manual](Cargo.toml) and `run()` in Cargo.toml", []),
+        ('The server says:\n```json\n{\n  "berths": 3\n}\n```', []),
+    ],
+)
+def test_keys_of_settings_are_known_beside_their_file(text: str, keys: list[str]) -> None:
+    assert said(text).get("config_key", []) == keys
+
+
+def test_a_package_with_its_version_is_no_key() -> None:
+    found = said('Added `keyring = "3"` to Cargo.toml')
+    assert (found["library"], found.get("config_key")) == (["keyring"], None)
+
+
 # -- calls ---------------------------------------------------------------------------------------------
 
 

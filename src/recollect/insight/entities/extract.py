@@ -15,7 +15,7 @@ from typing import Any
 
 from recollect.agents.registry import all_tools
 from recollect.insight.entities.code import read_code, without_numbers
-from recollect.insight.entities.manifest import is_settings, read_settings
+from recollect.insight.entities.manifest import is_settings, read_named_keys, read_settings, settings_named
 from recollect.insight.entities.mention import NAME_CHARS, Gathered, Mention
 from recollect.insight.entities.output import (
     add_error,
@@ -39,6 +39,8 @@ HARNESS_CHARS = 400  # in which a harness says how a command went
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)([\w+#-]*)[^\n]*$", re.MULTILINE)
 _SHELL_FENCES = frozenset(("bash", "sh", "shell", "console", "zsh", "fish", "powershell", "terminal"))
 _SETTINGS_FENCES = frozenset(("toml", "yaml", "yml", "ini"))
+_DATA_FENCES = frozenset(("json", "jsonc", "json5"))
+_NAMED_BEFORE = 160  # letters before a fence in which the file is named that it shows
 _TEXT_FENCES = frozenset(("", "text", "txt", "md", "markdown", "diff", "plaintext"))
 _HARNESS = re.compile(
     r"^(?:Chunk ID: |Wall time: |Process exited |Original token count: |Process running |Exit code \d).*$\n?",
@@ -137,25 +139,31 @@ def _read_told(entry: Entry, found: Gathered) -> None:
 
 def _read_text(text: str, found: Gathered) -> None:
     """A text of sentences, in which code may stand between fences."""
-    at, fenced = 0, None
+    at, fenced, before = 0, None, ""
     for mark in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
-        _read_piece(text[at : mark.start()], fenced, found)
+        piece = text[at : mark.start()]
+        _read_piece(piece, fenced, before, found)
         fenced = mark[1].lower() if fenced is None else None
-        at = mark.end()
-    _read_piece(text[at:], fenced, found)
+        at, before = mark.end(), piece
+    _read_piece(text[at:], fenced, before, found)
 
 
-def _read_piece(text: str, fenced: str | None, found: Gathered) -> None:
+def _read_piece(text: str, fenced: str | None, before: str, found: Gathered) -> None:
+    """A text between marks of fences; `fenced` says what is in them, `before` is what stands before that."""
     if not text.strip():
         return
     if fenced is None:
         read_errors(text, found)
         read_words(text, found, prose=True)
         read_prose(text, found)
+        read_named_keys(text, found)
     elif fenced in _SHELL_FENCES:
         read_command(text, found)
     elif fenced in _SETTINGS_FENCES:
         read_settings(text, f"fenced.{fenced}", found)
+        read_words(text, found, prose=False)
+    elif fenced in _DATA_FENCES and (path := settings_named(before[-_NAMED_BEFORE:])):
+        read_settings(text, path, found)
         read_words(text, found, prose=False)
     elif fenced in _TEXT_FENCES:
         for line in text.splitlines() if not fenced else ():

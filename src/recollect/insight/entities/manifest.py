@@ -26,12 +26,33 @@ _REQUIRED = re.compile(r"([A-Za-z][\w.-]*)(?:\[[\w,]+\])?\s*(?:[=<>~!]=|>|<|$)")
 _GO_REQUIRED = re.compile(r"\s*(?:require )?([a-z][\w.-]*\.[a-z]+/[\w./-]+) v\d")
 
 
+_ENDINGS = (".json", ".toml", ".yml", ".yaml", ".ini", ".cfg")
+_FILE = r"[\w./@~-]*\w\.(?:jsonc?|toml|ya?ml|ini|cfg)\b"
+_TICKED = r"((?:`[A-Za-z][\w.-]*`(?:/|, | and |、|と)?){1,6})"
+_FILES = re.compile(_FILE)
+_KEY_IN = re.compile(
+    rf"{_TICKED}(?: (?:key|field|entry|section|option|setting|block|entries|\w+s))?"
+    rf" (?:in|of|to|from|inside) (?:the |your |my |our )?\[?`?({_FILE})"
+)
+_KEY_OF = re.compile(rf"({_FILE})`?(?: ?の ?|\'s ){_TICKED}")
+_KEY_SET = re.compile(
+    r"`([A-Za-z][\w.-]*)(?: ?= ?|: )(\"[^\"`\n]*\"|'[^'`\n]*'|\d[\d.]*(?=`)|true(?=`)|false(?=`)|[\[{])"
+)
+_KEY_BELOW = re.compile(r"`((\w+)\.[\w.-]+)`")
+_BRACKETED = re.compile(r"(?<=[ `(*/])(\[{1,2}[a-z][\w-]*(?:\.[\w-]+)*\]{1,2})(?![(\w\[:])")
+
+
 def is_settings(path: str) -> bool:
     """Whether a file holds settings, by its name."""
     name = path.replace("\\", "/").rpartition("/")[2]
     if name in words("config names") or name in words("manifest names"):
         return True
     return bool(_SETTINGS.fullmatch(name)) or ".github/workflows/" in path
+
+
+def settings_named(text: str) -> str:
+    """The file of settings that a text names last, "" for none."""
+    return next((each for each in reversed(_FILES.findall(text)) if is_settings(each)), "")
 
 
 def read_settings(text: str, path: str, found: Gathered) -> None:
@@ -54,6 +75,37 @@ def read_settings(text: str, path: str, found: Gathered) -> None:
         _read_yaml(lines, found)
     else:
         _read_json(lines, name in words("manifest names"), found)
+
+
+def read_named_keys(text: str, found: Gathered) -> None:
+    """The keys of settings that sentences speak of beside the file that has them."""
+    if not any(each in text for each in _ENDINGS):
+        return
+    for line in text.split("\n"):
+        named = [each for each in _FILES.findall(line) if is_settings(each)] if "." in line else []
+        if not named:
+            continue
+        for keys, path in (*_KEY_IN.findall(line), *((keys, path) for path, keys in _KEY_OF.findall(line))):
+            if is_settings(path):
+                for key in keys.split("`")[1::2]:
+                    _add_named(key, found)
+        is_manifest = any(each.rpartition("/")[2] in words("manifest names") for each in named)
+        for key, value in _KEY_SET.findall(line):
+            if is_manifest and _is_package(key, value):
+                found.add("library", key)
+            else:
+                _add_named(key, found)
+        for key, root in _KEY_BELOW.findall(line):
+            if root in words("settings roots"):
+                _add_named(key, found)
+        if any(each.endswith((".toml", ".ini", ".cfg")) for each in named):
+            for section in _BRACKETED.findall(line):
+                _add_named(section.strip("[]"), found)
+
+
+def _add_named(key: str, found: Gathered) -> None:
+    if not is_settings(key) and not found.has("file", key) and not found.has("function", key):
+        _add_key(key, found)
 
 
 def _read_json(lines: list[str], is_manifest: bool, found: Gathered) -> None:

@@ -6,21 +6,15 @@ Reading goes once over the text, whatever quotes were left open, and descends in
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable
 
 from recollect.insight.entities.code import read_code, read_statements
 from recollect.insight.entities.mention import Gathered
 from recollect.insight.entities.prose import read_prose, read_words
 from recollect.insight.entities.shapes import shapes
 from recollect.insight.entities.words import words
+from recollect.insight.shell import Word, command_lines, parted, without_heredocs
 
-_PART = re.compile(
-    r"'[^']*(?:'|\Z)|\"(?:\\.|[^\"\\])*(?:\"|\Z)|\\.|(?<![^\s;&|(])\#[^\n]*|\d?>&\d?|&>>?|(?<!\S)\d[<>]+|[\n;()`]|&&?|\|\|?|[<>]+"
-    r"|[^\s'\"\\;&|<>()`]+|[^\S\n]+",
-    re.DOTALL,
-)
-_HEREDOC = re.compile(r"<<-?\s*['\"\\]?(\w+)")
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,})\b")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9]*(?:[:-][a-z0-9]+)*")
@@ -93,16 +87,11 @@ _MOVES = frozenset(
 )
 
 
-class Word(NamedTuple):
-    text: str
-    quoted: bool
-
-
 def read_command(text: str, found: Gathered, *, depth: int = 2) -> None:
     """Take note of all that a command line names."""
-    bare, bodies = _without_heredocs(text)
-    for line in _simple_commands(bare):
-        _read_simple(line, found, depth)
+    bare, bodies = parted(text)
+    for line in command_lines(bare):
+        _read_simple([*line.words, *line.writes], found, depth)
     for name in _VARIABLE.findall(bare):
         found.add("env_var", name)
     for opening, body in bodies:
@@ -111,28 +100,8 @@ def read_command(text: str, found: Gathered, *, depth: int = 2) -> None:
 
 def programs_of(text: str) -> list[str]:
     """The programs that a command line runs."""
-    bare, _ = _without_heredocs(text)
-    lines = (_unwrapped(line, None) for line in _simple_commands(bare))
+    lines = (_unwrapped(line.words, None) for line in command_lines(without_heredocs(text)))
     return [line[0].text.rpartition("/")[2] for line in lines if line]
-
-
-def _without_heredocs(text: str) -> tuple[str, list[tuple[str, str]]]:
-    if "<<" not in text:
-        return text, []
-    kept: list[str] = []
-    bodies: list[tuple[str, str]] = []
-    lines = iter(text.split("\n"))
-    for line in lines:
-        kept.append(line)
-        opened = _HEREDOC.search(line)
-        if opened:
-            body = []
-            for inner in lines:
-                if inner.strip() == opened[1]:
-                    break
-                body.append(inner)
-            bodies.append((line[: opened.start()], "\n".join(body)))
-    return "\n".join(kept), bodies
 
 
 def _read_body(opening: str, body: str, found: Gathered) -> None:
@@ -146,42 +115,6 @@ def _read_body(opening: str, body: str, found: Gathered) -> None:
     else:
         read_words(body, found, prose=True)
         read_prose(body, found)
-
-
-def _simple_commands(text: str) -> Iterator[list[Word]]:
-    """The words of each simple command; where output goes to is a word too."""
-    line: list[Word] = []
-    word, quoted = "", False
-    for part in _PART.findall(text):
-        first = part[0]
-        if first in "'\"":
-            inner = part[1:-1] if len(part) > 1 and part[-1] == first else part[1:]
-            word, quoted = word + (inner.replace('\\"', '"') if first == '"' else inner), True
-        elif first == "\\":
-            word += part[1:] if part[1:] != "\n" else ""
-        elif (
-            (part.isspace() and first != "\n")
-            or first in "<>"
-            or part[-1] in "<>"
-            or (first == "#" and not word)
-            or ">&" in part
-            or part[:2] == "&>"
-        ):
-            if word:
-                line.append(Word(word, quoted))
-            word, quoted = "", False
-        elif first in "\n;()`&|":
-            if word:
-                line.append(Word(word, quoted))
-            if line:
-                yield line
-            line, word, quoted = [], "", False
-        else:
-            word += part
-    if word:
-        line.append(Word(word, quoted))
-    if line:
-        yield line
 
 
 def _read_simple(line: list[Word], found: Gathered, depth: int) -> None:
