@@ -275,6 +275,7 @@ COMMANDS = {
     "threads": "",
     "usage": "",
     "watch": "--once",
+    "why": "src/harbor.py:1",
 }
 
 
@@ -287,6 +288,8 @@ def test_no_command_imports_or_runs_anything_of_it(trap: Trap) -> None:
     log = claude_path(trap.home / ".claude", 1)
     log.parent.mkdir(parents=True)
     log.write_bytes(said(1, "harbor light", cwd=str(trap.folder)) + b"\n")
+    (trap.folder / "src").mkdir()
+    (trap.folder / "src" / "harbor.py").write_text("harbor = 1\n")
     assert trap.run("ingest").returncode == 0
     said_by = {}
     for number, (command, words) in enumerate(COMMANDS.items()):

@@ -61,6 +61,12 @@ def appended(memory: Memory) -> Memory:
     return memory
 
 
+def written(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "tokens.py").write_text("leeway = 30\n")
+    return folder / "tokens.py"
+
+
 def entry_id(memory: Memory) -> str:
     return next(memory.show(SESSION)).id
 
@@ -86,6 +92,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "around": lambda memory, _: memory.around(memory.tail(SESSION, 3)[0], 1, 1),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
+    "blame_commit": lambda memory, folder: memory.blame_commit("0a1b2c3", folder=str(folder.parent)),
     "brief": lambda memory, _: [said.text for said in memory.brief(["token"], "clock skew").sentences],
     "capture": lambda memory, _: memory.capture() == 0,
     "catalog": lambda memory, _: memory.catalog(project(memory), imported=True).sections,
@@ -156,6 +163,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "vector_models": lambda memory, _: memory.index() and memory.vector_models(),
     "view": lambda memory, _: viewed(memory),
     "waiting": lambda memory, _: appended(memory).waiting(),
+    "why": lambda memory, folder: memory.why(written(folder), 1).text,
 }
 
 

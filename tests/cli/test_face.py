@@ -238,9 +238,12 @@ class TestDocuments:
     def test_every_field_of_every_object_is_documented(self, filled: Any, store: str, tmp_path: Path) -> None:
         document = (ROOT / "docs" / "json.md").read_text("utf-8")
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
+        gauge = tmp_path / "gauge.py"
+        gauge.write_text("nobody wrote this\n")
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
-            "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"], "show": ["a1b2"], "tail": ["a1b2"],
+            "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
+            "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
@@ -254,6 +257,7 @@ class TestDocuments:
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
+        objects.append(filled("blame", "--commit", "abcdef0", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
         objects.append(filled("watch", "--install", "--json").json)
         filled("assemble", "token", "--save", "mine")

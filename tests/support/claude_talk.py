@@ -34,6 +34,12 @@ class Talk:
         answer = {"type": "tool_result", "tool_use_id": name, "content": result, "is_error": failed}
         self._add("user", [answer])
 
+    def fork(self, number: int) -> Talk:
+        """The same lines in a session of their own, each with an id of its own, as a client forks."""
+        copy = Talk(number, self._cwd)
+        copy._lines = [line.replace(self.id[:24], copy.id[:24]) for line in self._lines]
+        return copy
+
     def forget(self) -> None:
         """The last line is lost, as when a session is killed."""
         self._lines.pop()

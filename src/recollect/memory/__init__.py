@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from recollect.values.digests import Digest
     from recollect.values.entities import EntityList, EntityProfile
     from recollect.values.fidelity import Delivered
-    from recollect.values.history import Command, Fix, Thread, Touch
+    from recollect.values.history import Command, CommitBlame, Fix, Thread, Touch, Why
     from recollect.values.hits import Fresh, Results
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
@@ -712,11 +712,11 @@ class Memory:
             name = by_name(view).names.find(project) if project else self._project_here(view)
             return catalog(view, name, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
 
-    def _project_here(self, view: View) -> str:
+    def _project_here(self, view: View, folder: str = "") -> str:
         from recollect.light.project import is_in_git, project_of
         from recollect.search.projects import by_name
 
-        folder = os.getcwd()
+        folder = folder or os.getcwd()
         names, in_git = by_name(view).names, is_in_git(folder)
         return names.name_at(project_of(folder), folder, self.config.host, in_git=in_git)
 
@@ -730,6 +730,27 @@ class Memory:
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
             return blame(search, path, limit, words)
+
+    def blame_commit(self, commit: str, *, folder: str = "") -> CommitBlame:
+        """The sessions that made a commit, told by the repository of `folder`, by default the current one."""
+        from recollect.insight.blame_commit import blame_commit
+        from recollect.insight.repository import Repository
+
+        with self.view() as view:
+            return blame_commit(view, commit, Repository(folder or os.getcwd(), os.environ))
+
+    def why(self, path: str | os.PathLike[str], number: int) -> Why:
+        """Why the line of this number is in a file of this machine: what brought it, and who asked for it."""
+        from recollect.insight.repository import Repository
+        from recollect.insight.why import why
+        from recollect.memory.machine import line_at
+
+        folder = os.path.dirname(os.path.abspath(path))
+        with self.view() as view:
+            line = line_at(path, number, self._project_here(view, folder))
+        self._fold_if_free()
+        with self.indexes.asking(meaning=False) as search:
+            return why(search, line, Repository(folder, os.environ))
 
     def how(self, query: str, limit: int = 10) -> list[Command]:
         """Commands that were run for something, and whether they worked."""
