@@ -273,8 +273,10 @@ COMMANDS = {
     "status": "",
     "tail": "{session}",
     "threads": "",
+    "today": "",
     "usage": "",
     "watch": "--once",
+    "week": "",
     "why": "src/harbor.py:1",
 }
 

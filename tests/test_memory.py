@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.support import DATA
 
 from recollect.config import Config
 from recollect.memory import Memory
+from recollect.present.days import period_object
 from recollect.recall.assemble.run import Assembly
 from recollect.recall.saved import SavedThread
 from recollect.search.run import Results
@@ -157,12 +159,14 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "tail": lambda memory, _: memory.tail(SESSION, 3),
     "take_missed": lambda memory, _: memory.take_missed(),
     "threads": lambda memory, _: [(each.id, each.title, each.entries) for each in memory.threads()],
+    "today": lambda memory, _: period_object(memory.today(datetime.date(2026, 4, 1)))["projects"],
     "types": lambda memory, _: memory.types(),
     "usage": lambda memory, _: memory.usage("model").rows,
     "usage_lines": lambda memory, _: memory.usage_lines(),
     "vector_models": lambda memory, _: memory.index() and memory.vector_models(),
     "view": lambda memory, _: viewed(memory),
     "waiting": lambda memory, _: appended(memory).waiting(),
+    "week": lambda memory, _: period_object(memory.week(datetime.date(2026, 4, 3)))["projects"],
     "why": lambda memory, folder: memory.why(written(folder), 1).text,
 }
 

@@ -243,6 +243,7 @@ class TestDocuments:
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
+            "today": ["--day", "2026-04-01"], "week": ["--day", "2026-04-03"],
             "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
@@ -276,6 +277,7 @@ class TestDocuments:
             ("how", "commands"),
             ("fix", "found"),
             ("entities", "entities"),
+            ("today", "projects"),
         ):
             assert objects[list(calls).index(name)][field], f"{name} found nothing to document"
         line = filled("export", "a1b2", "--to", "jsonl", "-o", "-").out.splitlines()[0]

@@ -38,6 +38,7 @@ class Talk:
         """The same lines in a session of their own, each with an id of its own, as a client forks."""
         copy = Talk(number, self._cwd)
         copy._lines = [line.replace(self.id[:24], copy.id[:24]) for line in self._lines]
+        copy._minute, copy._calls = self._minute, self._calls
         return copy
 
     def forget(self) -> None:

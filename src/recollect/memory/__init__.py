@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
+    from recollect.values.days import Period
     from recollect.values.digests import Digest
     from recollect.values.entities import EntityList, EntityProfile
     from recollect.values.fidelity import Delivered
@@ -783,6 +784,21 @@ class Memory:
         with self.view() as view:
             known = Digests(view)
             return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
+
+    def today(self, day: datetime.date | None = None, *, project: str = "") -> Period:
+        """What was done on a day of the person's time zone, by default today, project by project."""
+        return self._period(day or datetime.date.today(), 1, project)
+
+    def week(self, day: datetime.date | None = None, *, project: str = "") -> Period:
+        """What was done in the seven days that end on a day, by default today, project by project."""
+        return self._period(day or datetime.date.today(), 7, project)
+
+    def _period(self, last: datetime.date, days: int, project: str) -> Period:
+        from recollect.insight.period import period
+
+        first = last - datetime.timedelta(days=days - 1)
+        with self.view() as view:
+            return period(view, first, last, project, self.config.prices)
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""
