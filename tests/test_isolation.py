@@ -239,6 +239,7 @@ def test_nor_do_those_of_the_mcp_tool(trap: Trap) -> None:
 
 # Every command, with words it can do something with; {session} is in the store, {out} is no file yet.
 COMMANDS = {
+    "activity": "",
     "assemble": "the harbor light",
     "blame": "src/harbor.py",
     "catalog": "",

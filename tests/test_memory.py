@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support import DATA
+from tests.support.claude_talk import Talk
 
 from recollect.config import Config
 from recollect.memory import Memory
-from recollect.present.days import period_object
+from recollect.present.days import activity_object, danger_object, period_object
 from recollect.recall.assemble.run import Assembly
 from recollect.recall.saved import SavedThread
 from recollect.search.run import Results
@@ -69,6 +71,17 @@ def written(folder: Path) -> Path:
     return folder / "tokens.py"
 
 
+def dangerous(memory: Memory) -> Memory:
+    """A memory in which something was deleted, too."""
+    log = Path(os.environ["HOME"]) / "logs"
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Clean up")
+    talk.call("Bash", "", command="rm -rf data")
+    talk.write(log)
+    memory.ingest([log])
+    return memory
+
+
 def entry_id(memory: Memory) -> str:
     return next(memory.show(SESSION)).id
 
@@ -90,6 +103,7 @@ def split(memory: Memory) -> object:
 
 # What each verb is asked. It must answer something, and the same on every engine.
 VERBS: dict[str, Callable[[Memory, Path], object]] = {
+    "activity": lambda memory, _: activity_object(memory.activity()),
     "append": lambda memory, _: memory.append(segment(0)),
     "around": lambda memory, _: memory.around(memory.tail(SESSION, 3)[0], 1, 1),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
@@ -108,6 +122,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "compact": lambda memory, _: memory.compact().bytes_after > 0 and sessions(memory),
     "complete": lambda memory, _: memory.complete("tool"),
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,
+    "dangers": lambda memory, _: [danger_object(each) for each in dangerous(memory).dangers()],
     "deliver": lambda memory, _: memory.deliver(memory.conversation(SESSION), "claude", dry_run=True).bytes,
     "digest": lambda memory, _: memory.digest(SESSION)[1],
     "digests": lambda memory, _: {each.facts.id: digest for each, digest in memory.digests()},

@@ -1,7 +1,9 @@
-"""`today` and `week` as a person reads them."""
+"""`today`, `week` and `activity` as a person reads them."""
 
 from __future__ import annotations
 
+import datetime
+import json
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +62,60 @@ def test_a_week_as_json(asked: Any) -> None:
     assert (told["schema"], told["first"], told["last"]) == ("recollect.week/1", "2026-03-02", "2026-03-08")
     assert len(told["projects"]) == 15
     assert len(told["projects"][0]["commits"]) == 12
+
+
+@pytest.fixture
+def lately(recollect: Any, tmp_path: Path) -> Any:
+    """A store with work of this month."""
+    now = datetime.datetime.now(datetime.UTC)
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Let the \x1b[31mtides run \u202e")
+    talk.call("Bash", "", command="rm -rf \x1b[31mdata")
+    talk._lines = [
+        json.dumps({**json.loads(line), "timestamp": now.isoformat().replace("+00:00", "Z")})
+        for line in talk._lines
+    ]
+    talk.write(tmp_path / "logs")
+    recollect("ingest", tmp_path / "logs")
+    return recollect
+
+
+def test_a_year_is_drawn_week_by_week_with_its_months(lately: Any) -> None:
+    said = lately("activity").out
+    lines = said.splitlines()
+    assert all(cells(line) <= 80 for line in lines)
+    assert [line[:3] for line in lines[1:8]] == ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
+    drawn = "".join(line[5:] for line in lines[1:8])
+    assert drawn.count("█") == 1
+    assert 52 * 7 < len(drawn.rstrip()) <= 53 * 7
+    today = datetime.datetime.now(datetime.UTC)
+    assert len(lines[1 + today.weekday()].rstrip()) == 5 + 53
+    months = lines[0].split()
+    assert len(months) >= 11
+    assert f"{today:%b}" in months or f"{today - datetime.timedelta(days=31):%b}" in months
+    assert "1 day with work" in said
+    assert "\x1b" not in said
+
+
+def test_without_shades_letters_are_drawn(lately: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    said = lately("activity").out
+    assert "less .-+x# more" in said
+    assert said.split("Sun")[0].count("#") == 1
+
+
+def test_the_year_as_json_and_of_nobody(lately: Any) -> None:
+    told = lately("activity", "--json").json
+    assert [each["entries"] for each in told["days"]] == [3]
+    assert told["chronicle"][0]["works"][0]["session"]["project"] == "harbor"
+    assert "no project's name has 'nosuch'" in lately("activity", "--project", "nosuch").err
+
+
+def test_what_was_dangerous_is_listed_with_what_came_of_it(lately: Any) -> None:
+    head, command = lately("activity", "--dangerous").out.splitlines()
+    assert head.split()[1:4] == ["done", "recursive", "delete"]
+    assert command == "    rm -rf \\x1b[31mdata"
+    (told,) = lately("activity", "--dangerous", "--json").json["dangers"]
+    assert (told["kind"], told["came_of_it"]) == ("recursive delete", "done")
+    assert lately("show", told["entry"]).code == 0
+    assert "no project's name" in lately("activity", "--dangerous", "--project", "nosuch").err

@@ -244,6 +244,7 @@ class TestDocuments:
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
             "today": ["--day", "2026-04-01"], "week": ["--day", "2026-04-03"],
+            "activity": [],
             "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
@@ -258,6 +259,7 @@ class TestDocuments:
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
+        objects.append(filled("activity", "--dangerous", "--json").json)
         objects.append(filled("blame", "--commit", "abcdef0", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
         objects.append(filled("watch", "--install", "--json").json)

@@ -37,7 +37,7 @@ def period(view: View, first: date, last: date, project: str, prices: Prices) ->
     """What was done from one day to another, the last one included; for projects whose name has a part."""
     since, until = midnight_ms(first), midnight_ms(last + timedelta(days=1))
     every = dict(view.session_rows().items())
-    sessions = {row: session for row, session in every.items() if _counts(session, project)}
+    sessions = {row: session for row, session in every.items() if counts_as_work(session, project)}
     found = _Found(view, since, until)
     for row, session in sessions.items():
         if session.facts.started_ms < until and session.facts.ended_ms >= since:
@@ -57,7 +57,8 @@ def period(view: View, first: date, last: date, project: str, prices: Prices) ->
     )
 
 
-def _counts(session: Session, project: str) -> bool:
+def counts_as_work(session: Session, project: str) -> bool:
+    """Whether a session is a conversation, not a copy of ours, for a project whose name has a part."""
     return not session.copied and is_conversation(session.facts.agent) and session.is_of_project(project)
 
 
@@ -80,7 +81,7 @@ class _Found:
         if not len(within):
             return
         digest = self._digests.of(session)
-        if not _is_work(digest):
+        if not is_work(digest):
             return
         project = session.facts.project
         self._times.setdefault(project, []).append(within)
@@ -102,7 +103,7 @@ class _Found:
             commits=tuple(each for each in digest.commits if is_told(each.entry)),
         )
         self._works.setdefault(project, []).append((work, digest, is_told))
-        self._subagents[project] = self._subagents.get(project, 0) + _is_subagent(session)
+        self._subagents[project] = self._subagents.get(project, 0) + is_subagent(session)
 
     def names(self) -> list[str]:
         return list(self._works)
@@ -111,7 +112,7 @@ class _Found:
         """The last day before these on which something was done, "" for none."""
         before = (each for each in sessions if 0 < each.facts.started_ms < self._since)
         for session in sorted(before, key=lambda each: -each.facts.ended_ms):
-            if _is_work(self._digests.of(session)):
+            if is_work(self._digests.of(session)):
                 return moment(min(session.facts.ended_ms, self._since - 1), "%Y-%m-%d")
         return ""
 
@@ -124,7 +125,7 @@ class _Found:
     def project(self, name: str, cost_microdollars: int | None, unpriced: int) -> ProjectWork:
         """What was done for a project; what a fork repeats is told once."""
         told = self._works[name]
-        led = [each for each in told if not _is_subagent(each[0].session)] or told
+        led = [each for each in told if not is_subagent(each[0].session)] or told
         decided = (each for _, digest, is_told in led for each in digest.decisions if is_told(each.entry))
         left = (each for work, digest, _ in led for each in digest.open if not work.goes_on)
         opened = (each for _, digest, is_told in told for each in digest.pull_requests if is_told(each.entry))
@@ -149,11 +150,13 @@ def _active_ms(moments: Array) -> int:
     return int(pauses[pauses <= IDLE_MS].sum())
 
 
-def _is_work(digest: Digest) -> bool:
+def is_work(digest: Digest) -> bool:
+    """Whether anything was asked or called."""
     return bool(digest.asked or digest.tools)
 
 
-def _is_subagent(session: Session) -> bool:
+def is_subagent(session: Session) -> bool:
+    """Whether another session started it."""
     return session.facts.relation == Relation.SUBAGENT
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
-    from recollect.values.days import Period
+    from recollect.values.days import Activity, DangerMet, Period
     from recollect.values.digests import Digest
     from recollect.values.entities import EntityList, EntityProfile
     from recollect.values.fidelity import Delivered
@@ -792,6 +792,20 @@ class Memory:
     def week(self, day: datetime.date | None = None, *, project: str = "") -> Period:
         """What was done in the seven days that end on a day, by default today, project by project."""
         return self._period(day or datetime.date.today(), 7, project)
+
+    def activity(self, *, project: str = "", days: int = 7) -> Activity:
+        """The last year day by day, in the person's time zone, and its last `days` with work; 0 for all."""
+        from recollect.insight.activity import activity
+
+        with self.view() as view:
+            return activity(view, datetime.date.today(), project, days)
+
+    def dangers(self, limit: int = 20, *, project: str = "") -> list[DangerMet]:
+        """Dangerous operations and what came of them, the latest first; all of them with a limit of 0."""
+        from recollect.insight.activity import dangers
+
+        with self.view() as view:
+            return dangers(view, project, limit)
 
     def _period(self, last: datetime.date, days: int, project: str) -> Period:
         from recollect.insight.period import period

@@ -9,7 +9,7 @@ from recollect.present.sessions import session_object
 from recollect.values.text import dollars, duration, many
 
 if TYPE_CHECKING:
-    from recollect.values.days import Period, ProjectWork, Work
+    from recollect.values.days import Activity, DangerMet, Period, ProjectWork, Work
 
 
 def period_object(period: Period) -> dict[str, Any]:
@@ -52,6 +52,29 @@ def _work(work: Work) -> dict[str, Any]:
         "tests": asdict(work.tests),
         "commits": [asdict(each) for each in work.commits],
     }
+
+
+def activity_object(found: Activity) -> dict[str, Any]:
+    return {
+        "first": found.first,
+        "last": found.last,
+        "days": [{"day": day, "entries": entries} for day, entries in found.days],
+        "chronicle": [
+            {
+                "day": each.day,
+                "entries": each.entries,
+                "sessions": each.sessions,
+                "projects": list(each.projects),
+                "works": [{"session": session_object(one), "title": title} for one, title in each.works],
+            }
+            for each in found.chronicle
+        ],
+    }
+
+
+def danger_object(met: DangerMet) -> dict[str, Any]:
+    told = {"session": session_object(met.session), "title": met.title, "time_ms": met.time_ms or None}
+    return {**asdict(met.danger), **told}
 
 
 def effort_of(project: ProjectWork) -> str:

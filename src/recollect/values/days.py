@@ -60,22 +60,26 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of a year: how many entries there were, in how many conversations, for which projects."""
+    """One day with work: how much, in how many conversations, for which projects, those with most first.
+
+    `works` are the conversations with most entries of that day, each with its title.
+    """
 
     day: str
     entries: int
     sessions: int
-    projects: tuple[str, ...] = ()
-    titles: tuple[tuple[str, str], ...] = ()  # of the conversations with most entries: id and title
+    projects: tuple[str, ...]
+    works: tuple[tuple[Session, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """The days of a year up to `last`, those without work left out, the latest first."""
+    """A year: for each day with work, from the first, how many entries there were; and its last days."""
 
     first: str
     last: str
-    days: tuple[Day, ...]
+    days: tuple[tuple[str, int], ...]
+    chronicle: tuple[Day, ...]  # the latest first
 
 
 @dataclass(frozen=True, slots=True)

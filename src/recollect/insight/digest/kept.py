@@ -8,7 +8,7 @@ its digest already, whatever a rewrite made of row numbers.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -37,7 +37,7 @@ Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
-    1,
+    2,
     (
         ("agent", NAME),
         ("host", NAME),
@@ -81,6 +81,20 @@ class Digests:
                 (text,) = self._view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
                 return _digest(str(text))
         return digest_of(list(self._view.entries(session)), session.facts)
+
+    def telling(self, field: str, sessions: Iterable[Session]) -> Iterator[tuple[Session, Digest]]:
+        """Those of some sessions whose digest tells something in a field; the others are not put together."""
+        try:
+            texts = self._view.derived(DIGESTS, only=("digest",))["digest"]
+        except DerivedDamaged:
+            texts = None
+        for session in sessions:
+            row = self.row_of(session)
+            if row is None or texts is None:
+                if getattr(digest := self.of(session), field):
+                    yield session, digest
+            elif f'"{field}":' in (text := str(texts[row])) and getattr(digest := _digest(text), field):
+                yield session, digest
 
     def row_of(self, session: Session) -> int | None:
         """Where the digest of a session is kept, None for one that has none, or has more entries by now."""
