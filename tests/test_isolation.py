@@ -260,6 +260,7 @@ COMMANDS = {
     "ingest": "",
     "init": "--yes",
     "inspect": "{store}",
+    "lessons": "",
     "mcp": "",
     "projects": "",
     "recall": "harbor light",

@@ -16,6 +16,7 @@ from tests.support.claude_talk import Talk
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.present.days import activity_object, danger_object, period_object
+from recollect.present.lessons import lesson_object
 from recollect.recall.assemble.run import Assembly
 from recollect.recall.saved import SavedThread
 from recollect.search.run import Results
@@ -77,6 +78,17 @@ def dangerous(memory: Memory) -> Memory:
     talk = Talk(1, "/home/ada/harbor")
     talk.user("Clean up")
     talk.call("Bash", "", command="rm -rf data")
+    talk.write(log)
+    memory.ingest([log])
+    return memory
+
+
+def erring(memory: Memory) -> Memory:
+    """A memory in which a program was missing, too."""
+    log = Path(os.environ["HOME"]) / "missing"
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Test it")
+    talk.call("Bash", "bash: line 1: go: command not found", failed=True, command="go test")
     talk.write(log)
     memory.ingest([log])
     return memory
@@ -145,6 +157,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "indexes": lambda memory, _: memory.index() == memory.indexes.fresh(),
     "info": lambda memory, _: (memory.info().entries, memory.info().lines, memory.info().subagents),
     "ingest": lambda memory, _: memory.ingest([DATA]),
+    "lessons": lambda memory, _: [lesson_object(each) for each in erring(memory).lessons(least=1)],
     "name": lambda memory, _: memory.name == str(memory.config.store),
     "label_project": lambda memory, _: memory.label_project(project(memory), "domain=keys").labels,
     "odd_lines": lambda memory, _: memory.odd_lines(),

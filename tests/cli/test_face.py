@@ -244,7 +244,7 @@ class TestDocuments:
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
             "today": ["--day", "2026-04-01"], "week": ["--day", "2026-04-03"],
-            "activity": [],
+            "activity": [], "lessons": ["--min", "1"],
             "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],

@@ -27,6 +27,14 @@ class Talk:
     def assistant(self, text: str) -> None:
         self._add("assistant", [{"type": "text", "text": text}])
 
+    def answer(self, text: str, *, model: str, output_tokens: int) -> None:
+        """An answer with what it took."""
+        self.assistant(text)
+        record = json.loads(self._lines[-1])
+        record["message"] |= {"id": f"msg_{self.id[:8]}_{len(self._lines)}", "model": model}
+        record["message"]["usage"] = {"input_tokens": 1, "output_tokens": output_tokens}
+        self._lines[-1] = json.dumps(record)
+
     def call(self, tool: str, result: str, *, failed: bool = False, **arguments: Any) -> None:
         self._calls += 1
         name = f"toolu_{self.id[:8]}_{self._calls}"

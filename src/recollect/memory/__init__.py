@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, CommitBlame, Fix, Thread, Touch, Why
     from recollect.values.hits import Fresh, Results
+    from recollect.values.lessons import Lesson
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
@@ -806,6 +807,14 @@ class Memory:
 
         with self.view() as view:
             return dangers(view, project, limit)
+
+    def lessons(self, limit: int = 15, *, project: str = "", least: int = 3) -> list[Lesson]:
+        """What keeps going wrong in at least so many conversations, and a line to write down; 0 for all."""
+        from recollect.insight.lessons import lessons
+
+        self._fold_if_free()
+        with self.indexes.asking(meaning=False) as search:
+            return lessons(search, project, least, limit, self.config.prices)
 
     def _period(self, last: datetime.date, days: int, project: str) -> Period:
         from recollect.insight.period import period
