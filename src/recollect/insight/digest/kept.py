@@ -8,6 +8,7 @@ its digest already, whatever a rewrite made of row numbers.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -164,7 +165,10 @@ def _taken(column: Column, rows: Sequence[int]) -> Column:
 def _text(digest: Digest) -> str:
     """Without what is empty: most of it is."""
     told = {name: value for name, value in asdict(digest).items() if value}
-    return orjson.dumps(told).decode()
+    try:
+        return orjson.dumps(told).decode()
+    except TypeError:  # half of a surrogate pair, which no UTF-8 has
+        return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def _digest(text: str) -> Digest:
