@@ -6,6 +6,8 @@ were drawn from:
     fix     a line of a failed result -> its session is found; a run or an answer tells what ended it
     how     what a call says it is for -> the command it ran, in any variant
     blame   a line that a change brought -> that change
+    why     a line of a file that was written whole and then edited, as it stood in the end -> the change that
+            brought it: the file is put together again from the calls of all sessions, line by line
 
 Nothing of the logs is printed but counts, unless `--show` asks for the misses.
 """
@@ -13,6 +15,8 @@ Nothing of the logs is printed but counts, unless `--show` asks for the misses.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import difflib
 import os
 import random
 import re
@@ -20,12 +24,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recollect import Memory
 from recollect.config import load_config
 from recollect.insight.commands import command_of, is_shell
+from recollect.insight.turns import Turns
 from recollect.insight.variants import plain_form, variant_key
 from recollect.search.sentences import is_narration
 from recollect.store.contract import View
@@ -60,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.corpus:
                 memory.ingest([args.corpus])
             memory.index()
-            for rows in (_fix, _how, _blame):
+            for rows in (_fix, _how, _blame, _why):
                 for name, figure in rows(memory, random.Random(args.seed), args.count, args.show):
                     print(f"{name:40} {figure}")
     return 0
@@ -124,6 +130,91 @@ def _blame(memory: Memory, draw: random.Random, count: int, show: bool) -> Itera
     yield "blame: that change, or an earlier one", _share(right, questions)
     yield "blame: with the prompt that asked for it", _share(named, questions)
     yield "blame: median", timer.median
+
+
+def _why(memory: Memory, draw: random.Random, count: int, show: bool) -> Iterator[Row]:
+    """In a folder of their own, so that neither git nor a project's name helps."""
+    files = _rebuilt(memory)
+    places = [
+        (file, at) for file in files for at, owner in enumerate(file.owners) if owner and file.is_asked(at)
+    ]
+    draw.shuffle(places)
+    right, asked, reasons = dict[str, int](), dict[str, int](), 0
+    timer = _Timer()
+    with tempfile.TemporaryDirectory() as scratch:
+        for file, at in places[: 4 * count]:
+            path = Path(scratch) / file.name.lstrip("/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(file.lines))
+            with contextlib.chdir(scratch):
+                found = timer.time(lambda name=file.name, at=at: memory.why(name.lstrip("/"), at + 1))  # type: ignore[misc]
+            kind = "one edit" if len(file.brought[file.lines[at].strip()]) == 1 else "several edits"
+            is_right = found.touch is not None and found.touch.last.id in file.same[file.owners[at]]
+            asked[kind] = asked.get(kind, 0) + 1
+            right[kind] = right.get(kind, 0) + is_right
+            reasons += found.reason is not None
+            _miss(show and not is_right, "why", f"{file.name}:{at + 1} {file.lines[at].strip()}")
+    yield "why: files put together again / questions", f"{len(files)} / {sum(asked.values())}"
+    for kind in sorted(asked):
+        share = f"{right[kind]} of {asked[kind]} ({100 * right[kind] / asked[kind]:.0f} %)"
+        yield f"why: that very edit, lines in {kind}", share
+    yield "why: with a reason given", f"{reasons} of {sum(asked.values())}"
+    yield "why: median", timer.median
+
+
+@dataclass
+class _File:
+    """A file as calls made it: its lines, and for each the id of the call that brought it.
+
+    `brought` has for each line's text the calls whose new text has it; `same` for each call those that make
+    the very same change.
+    """
+
+    name: str
+    lines: list[str]
+    owners: list[str]
+    brought: dict[str, set[str]]
+    same: dict[str, set[str]]
+
+    def is_asked(self, at: int) -> bool:
+        return len(self.lines[at].strip()) >= 8
+
+
+def _rebuilt(memory: Memory) -> list[_File]:
+    """The files of which every change is known, since they were written whole and every edit fits."""
+    changes: dict[str, list[tuple[int, str, Any]]] = {}
+    with memory.view() as view:
+        for row in range(len(view.session_rows())):
+            course = Turns(view)[row]
+            for stored in view.entries_at(course.all(Kind.CALL)):
+                result = course.result_of(stored.row)
+                for edit in _edited(stored) if result is not None and not course.has_failed(result) else ():
+                    if edit.path.startswith("/"):
+                        moment = stored.entry.time_ms
+                        changes.setdefault(edit.path, []).append((moment, stored.id, edit))
+    made = (_replayed(path, sorted(each, key=lambda one: one[0])) for path, each in sorted(changes.items()))
+    return [file for file in made if file is not None]
+
+
+def _replayed(path: str, changes: list[tuple[int, str, Any]]) -> _File | None:
+    file: _File | None = None
+    for _, call, edit in changes:
+        if edit.is_whole:
+            old = file or _File(path, [], [], {}, {})
+            new = edit.new
+        elif file is None or "\n".join(file.lines).count(edit.old) != 1 or not edit.old:
+            return None  # what it changed is not what is known
+        else:
+            old, new = file, "\n".join(file.lines).replace(edit.old, edit.new)
+        lines = new.split("\n")
+        owners = [call] * len(lines)
+        for block in difflib.SequenceMatcher(None, old.lines, lines, autojunk=False).get_matching_blocks():
+            owners[block.b : block.b + block.size] = old.owners[block.a : block.a + block.size]
+        for line in edit.new.split("\n"):
+            old.brought.setdefault(line.strip(), set()).add(call)
+        old.same.setdefault(call, {each for _, each, other in changes if other == edit})
+        file = _File(path, lines, owners, old.brought, old.same)
+    return file if file is not None and len(changes) > 2 else None
 
 
 # -- questions -------------------------------------------------------------------------------------
@@ -203,7 +294,7 @@ class _Timer:
     def __init__(self) -> None:
         self._seconds = list[float]()
 
-    def time(self, ask: Callable[[], list[Any]]) -> list[Any]:
+    def time(self, ask: Callable[[], Any]) -> Any:
         started = time.perf_counter()
         answer = ask()
         self._seconds.append(time.perf_counter() - started)

@@ -239,6 +239,7 @@ def test_nor_do_those_of_the_mcp_tool(trap: Trap) -> None:
 
 # Every command, with words it can do something with; {session} is in the store, {out} is no file yet.
 COMMANDS = {
+    "activity": "",
     "assemble": "the harbor light",
     "blame": "src/harbor.py",
     "catalog": "",
@@ -259,6 +260,7 @@ COMMANDS = {
     "ingest": "",
     "init": "--yes",
     "inspect": "{store}",
+    "lessons": "",
     "mcp": "",
     "projects": "",
     "recall": "harbor light",
@@ -273,8 +275,11 @@ COMMANDS = {
     "status": "",
     "tail": "{session}",
     "threads": "",
+    "today": "",
     "usage": "",
     "watch": "--once",
+    "week": "",
+    "why": "src/harbor.py:1",
 }
 
 
@@ -287,6 +292,8 @@ def test_no_command_imports_or_runs_anything_of_it(trap: Trap) -> None:
     log = claude_path(trap.home / ".claude", 1)
     log.parent.mkdir(parents=True)
     log.write_bytes(said(1, "harbor light", cwd=str(trap.folder)) + b"\n")
+    (trap.folder / "src").mkdir()
+    (trap.folder / "src" / "harbor.py").write_text("harbor = 1\n")
     assert trap.run("ingest").returncode == 0
     said_by = {}
     for number, (command, words) in enumerate(COMMANDS.items()):

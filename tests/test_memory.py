@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support import DATA
+from tests.support.claude_talk import Talk
 
 from recollect.config import Config
 from recollect.memory import Memory
+from recollect.present.days import activity_object, danger_object, period_object
+from recollect.present.lessons import lesson_object
 from recollect.recall.assemble.run import Assembly
 from recollect.recall.saved import SavedThread
 from recollect.search.run import Results
@@ -61,6 +66,34 @@ def appended(memory: Memory) -> Memory:
     return memory
 
 
+def written(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "tokens.py").write_text("leeway = 30\n")
+    return folder / "tokens.py"
+
+
+def dangerous(memory: Memory) -> Memory:
+    """A memory in which something was deleted, too."""
+    log = Path(os.environ["HOME"]) / "logs"
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Clean up")
+    talk.call("Bash", "", command="rm -rf data")
+    talk.write(log)
+    memory.ingest([log])
+    return memory
+
+
+def erring(memory: Memory) -> Memory:
+    """A memory in which a program was missing, too."""
+    log = Path(os.environ["HOME"]) / "missing"
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Test it")
+    talk.call("Bash", "bash: line 1: go: command not found", failed=True, command="go test")
+    talk.write(log)
+    memory.ingest([log])
+    return memory
+
+
 def entry_id(memory: Memory) -> str:
     return next(memory.show(SESSION)).id
 
@@ -82,10 +115,12 @@ def split(memory: Memory) -> object:
 
 # What each verb is asked. It must answer something, and the same on every engine.
 VERBS: dict[str, Callable[[Memory, Path], object]] = {
+    "activity": lambda memory, _: activity_object(memory.activity()),
     "append": lambda memory, _: memory.append(segment(0)),
     "around": lambda memory, _: memory.around(memory.tail(SESSION, 3)[0], 1, 1),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
     "blame": lambda memory, _: [touch.last for touch in memory.blame("tokens.py")],
+    "blame_commit": lambda memory, folder: memory.blame_commit("0a1b2c3", folder=str(folder.parent)),
     "brief": lambda memory, _: [said.text for said in memory.brief(["token"], "clock skew").sentences],
     "capture": lambda memory, _: memory.capture() == 0,
     "catalog": lambda memory, _: memory.catalog(project(memory), imported=True).sections,
@@ -99,6 +134,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "compact": lambda memory, _: memory.compact().bytes_after > 0 and sessions(memory),
     "complete": lambda memory, _: memory.complete("tool"),
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,
+    "dangers": lambda memory, _: [danger_object(each) for each in dangerous(memory).dangers()],
     "deliver": lambda memory, _: memory.deliver(memory.conversation(SESSION), "claude", dry_run=True).bytes,
     "digest": lambda memory, _: memory.digest(SESSION)[1],
     "digests": lambda memory, _: {each.facts.id: digest for each, digest in memory.digests()},
@@ -122,6 +158,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "indexes": lambda memory, _: memory.index() == memory.indexes.fresh(),
     "info": lambda memory, _: (memory.info().entries, memory.info().lines, memory.info().subagents),
     "ingest": lambda memory, _: memory.ingest([DATA]),
+    "lessons": lambda memory, _: [lesson_object(each) for each in erring(memory).lessons(least=1)],
     "name": lambda memory, _: memory.name == str(memory.config.store),
     "label_project": lambda memory, _: memory.label_project(project(memory), "domain=keys").labels,
     "odd_lines": lambda memory, _: memory.odd_lines(),
@@ -151,12 +188,15 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "tail": lambda memory, _: memory.tail(SESSION, 3),
     "take_missed": lambda memory, _: memory.take_missed(),
     "threads": lambda memory, _: [(each.id, each.title, each.entries) for each in memory.threads()],
+    "today": lambda memory, _: period_object(memory.today(datetime.date(2026, 4, 1)))["projects"],
     "types": lambda memory, _: memory.types(),
     "usage": lambda memory, _: memory.usage("model").rows,
     "usage_lines": lambda memory, _: memory.usage_lines(),
     "vector_models": lambda memory, _: memory.index() and memory.vector_models(),
     "view": lambda memory, _: viewed(memory),
     "waiting": lambda memory, _: appended(memory).waiting(),
+    "week": lambda memory, _: period_object(memory.week(datetime.date(2026, 4, 3)))["projects"],
+    "why": lambda memory, folder: memory.why(written(folder), 1).text,
 }
 
 

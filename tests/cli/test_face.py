@@ -238,9 +238,14 @@ class TestDocuments:
     def test_every_field_of_every_object_is_documented(self, filled: Any, store: str, tmp_path: Path) -> None:
         document = (ROOT / "docs" / "json.md").read_text("utf-8")
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
+        gauge = tmp_path / "gauge.py"
+        gauge.write_text("nobody wrote this\n")
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
-            "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"], "show": ["a1b2"], "tail": ["a1b2"],
+            "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
+            "today": ["--day", "2026-04-01"], "week": ["--day", "2026-04-03"],
+            "activity": [], "lessons": ["--min", "1"],
+            "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
@@ -257,6 +262,8 @@ class TestDocuments:
         filled("index")  # what is derived went with `reparse`
         objects.append(filled("entities", "--trending", "--until", "2026-04-03", "--json").json)
         assert objects[-1]["moves"]
+        objects.append(filled("activity", "--dangerous", "--json").json)
+        objects.append(filled("blame", "--commit", "abcdef0", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
         objects.append(filled("watch", "--install", "--json").json)
         filled("assemble", "token", "--save", "mine")
@@ -275,6 +282,7 @@ class TestDocuments:
             ("how", "commands"),
             ("fix", "found"),
             ("entities", "entities"),
+            ("today", "projects"),
         ):
             assert objects[list(calls).index(name)][field], f"{name} found nothing to document"
         line = filled("export", "a1b2", "--to", "jsonl", "-o", "-").out.splitlines()[0]

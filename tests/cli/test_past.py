@@ -1,4 +1,4 @@
-"""`blame`, `how` and `fix` as a person reads them."""
+"""`blame`, `why`, `how` and `fix` as a person reads them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.claude_talk import Talk
+from tests.support.git_folder import GitFolder, needs_git
 
 ERROR = "harbour.TideError: the gauge at pier nine is dry"
 
@@ -116,3 +117,68 @@ def test_a_step_is_one_line_and_of_a_long_path_its_end(recollect: Any, tmp_path:
     talk.write(tmp_path / "logs")
     recollect("ingest", tmp_path / "logs")
     assert recollect("fix", ERROR).out.splitlines()[-1].split()[1:] == ["Edit", "…/src/tides/gauge.py"]
+
+
+@pytest.fixture
+def project(recollect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitFolder:
+    """A repository one stands in, a file of which was changed and committed by an agent."""
+    work = GitFolder(tmp_path / "harbor")
+    made = work.commit("gauge: a float of wood", gauge_py="dry = 1\n\nfloat_of_wood = 2\n")
+    talk = Talk(1, str(work.folder))
+    talk.user("Let the \x1b[31mtides run \u202e")
+    talk.assistant("It needs a float because it sinks.")
+    new = "dry = 1\n\nfloat_of_wood = 2"
+    talk.call("Edit", "ok", file_path=str(work.folder / "gauge.py"), old_string="dry = 1", new_string=new)
+    talk.call("Bash", f"[main {made[:7]}] gauge: a float of wood", command="git commit -am x")
+    talk.write(tmp_path / "logs")
+    recollect("ingest", tmp_path / "logs")
+    monkeypatch.chdir(work.folder)
+    return work
+
+
+@needs_git
+def test_why_shows_the_change_what_asked_for_it_and_the_reason(project: GitFolder, recollect: Any) -> None:
+    said = recollect("why", "gauge.py:3").out
+    assert said.splitlines()[0] == "float_of_wood = 2"
+    assert "asked   Let the \\x1b[31mtides run \\u202e" in said
+    assert "reason  It needs a float because it sinks." in said
+    assert "    +float_of_wood = 2" in said
+    told = recollect("why", "gauge.py:3", "--json").json
+    assert (told["path"], told["line"], told["found_by"]) == ("gauge.py", 3, "edit")
+    assert told["change"]["edits"][0]["old"] == "dry = 1"
+
+
+@needs_git
+def test_why_of_a_line_that_only_git_knows_shows_its_commit(project: GitFolder, recollect: Any) -> None:
+    answer = recollect("why", "gauge.py:1")
+    assert "gauge: a float of wood" in answer.out
+    assert "recollect digest 00000001" in answer.out
+    (project.folder / "gauge.py").write_text("nobody wrote this\n")
+    answer = recollect("why", "gauge.py:1")
+    assert "nothing is known of this line" in answer.err
+    assert recollect("why", "gauge.py:1", "--json").json["found_by"] == ""
+    assert recollect("why", "gauge.py:7").code == 3
+    assert recollect("why", "gauge.py").code == 2
+
+
+@needs_git
+def test_blame_of_a_commit_shows_its_files_and_who_made_it(project: GitFolder, recollect: Any) -> None:
+    said = recollect("blame", "--commit", "HEAD").out
+    for part in (
+        "gauge: a float of wood",
+        "    gauge.py",
+        "asked    Let the \\x1b[31mtides",
+        "digest 00000001",
+    ):
+        assert part in said
+    told = recollect("blame", "--commit", "HEAD", "--json").json
+    assert told["schema"] == "recollect.blame-commit/1"
+    assert told["commit"]["files"] == ["gauge.py"]
+    assert len(told["sessions"]) == 1
+
+
+def test_blame_of_a_commit_that_nobody_made_says_so(asked: Any) -> None:
+    assert "no conversation in the store made this commit" in asked("blame", "--commit", "abcdef12").err
+    assert asked("blame", "--commit", "no-such").code == 3
+    assert asked("blame").code == 2
+    assert asked("blame", "gauge.py", "--commit", "abcdef12").code == 2

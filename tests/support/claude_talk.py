@@ -27,12 +27,27 @@ class Talk:
     def assistant(self, text: str) -> None:
         self._add("assistant", [{"type": "text", "text": text}])
 
+    def answer(self, text: str, *, model: str, output_tokens: int) -> None:
+        """An answer with what it took."""
+        self.assistant(text)
+        record = json.loads(self._lines[-1])
+        record["message"] |= {"id": f"msg_{self.id[:8]}_{len(self._lines)}", "model": model}
+        record["message"]["usage"] = {"input_tokens": 1, "output_tokens": output_tokens}
+        self._lines[-1] = json.dumps(record)
+
     def call(self, tool: str, result: str, *, failed: bool = False, **arguments: Any) -> None:
         self._calls += 1
         name = f"toolu_{self.id[:8]}_{self._calls}"
         self._add("assistant", [{"type": "tool_use", "id": name, "name": tool, "input": arguments}])
         answer = {"type": "tool_result", "tool_use_id": name, "content": result, "is_error": failed}
         self._add("user", [answer])
+
+    def fork(self, number: int) -> Talk:
+        """The same lines in a session of their own, each with an id of its own, as a client forks."""
+        copy = Talk(number, self._cwd)
+        copy._lines = [line.replace(self.id[:24], copy.id[:24]) for line in self._lines]
+        copy._minute, copy._calls = self._minute, self._calls
+        return copy
 
     def forget(self) -> None:
         """The last line is lost, as when a session is killed."""

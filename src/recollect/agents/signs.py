@@ -13,8 +13,9 @@ class Signs:
     `interrupted`: an event or context, the person stopped the agent. `refused`: a result, the person did not
     allow the call; `replied` stands in such a result before what the person said instead. `commanded`:
     an event, the person typed a command of the client. `trifles`: a result, the call was put wrongly and
-    nothing was tried. `failing` and `closing` are types of records: the agent could not go on (a limit, a
-    login, a lost connection); the agent's turn is over.
+    nothing was tried; `unread` stands in one, as the file to be changed had not been read. `failing` and
+    `closing` are types of records: the agent could not go on (a limit, a login, a lost connection); the
+    agent's turn is over.
     """
 
     interrupted: tuple[str, ...] = ()
@@ -24,6 +25,7 @@ class Signs:
     trifles: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
     closing: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 def signs_of(several: Iterable[Signs]) -> Signs:

@@ -208,6 +208,15 @@ class Screen:
         return not self.json and is_terminal(sys.stdout)
 
     @property
+    def has_shades(self) -> bool:
+        """Whether shades arrive as such: not where the encoding lacks them, nor on a dumb terminal."""
+        try:
+            "░▒▓█".encode(sys.stdout.encoding or "ascii")
+        except (LookupError, UnicodeEncodeError):
+            return False
+        return os.environ.get("TERM") != "dumb"
+
+    @property
     def console(self) -> Console:
         if self._console is None:
             self._console = self.console_for(sys.stdout, self._held)

@@ -18,8 +18,8 @@ TOUCHES_MAX = 5_000  # calls that name a file, the newest
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
-    """A call that names the file, and what it made of it."""
+class FileCall:
+    """A call that names a file, and what it made of it."""
 
     stored: StoredEntry
     edits: tuple[Change, ...]
@@ -28,16 +28,36 @@ class _Call:
 
 def blame(search: Search, path: str, limit: int, words: str = "") -> list[Touch]:
     """Every session that read or changed a file, or brought words into it, the most recent first."""
-    rows = search.rows(_naming(path), TOUCHES_MAX)
-    calls = [_call(search, each, path) for each in search.view.entries_at(rows.tolist())]
-    turns = Turns(search.view)
-    done = [each for each in calls if each is not None and not _has_failed(turns, each)]
-    by_session: dict[int, list[_Call]] = {}
+    done = calls_on(search, path)
+    by_session: dict[int, list[FileCall]] = {}
     for call in done:
         by_session.setdefault(call.stored.session_row, []).append(call)
     chosen = _brought(done, words) if words else {row: _last(each) for row, each in by_session.items()}
-    newest = sorted(chosen.values(), key=_recency, reverse=True)[:limit]
-    return [_touch(search, each, by_session[each.stored.session_row]) for each in newest]
+    newest = sorted(chosen.values(), key=recency, reverse=True)[:limit]
+    return [touch_of(search, each, by_session[each.stored.session_row]) for each in newest]
+
+
+def calls_on(search: Search, path: str) -> list[FileCall]:
+    """The calls that read or changed a file, without changes that were refused; the newest first."""
+    rows = search.rows(_naming(path), TOUCHES_MAX)
+    calls = [_call(search, each, path) for each in search.view.entries_at(rows.tolist())]
+    turns = Turns(search.view)
+    return [each for each in calls if each is not None and not _has_failed(turns, each)]
+
+
+def recency(call: FileCall) -> tuple[int, int]:
+    """What calls are ordered by."""
+    return call.stored.entry.time_ms, call.stored.row
+
+
+def touch_of(search: Search, call: FileCall, calls: list[FileCall]) -> Touch:
+    """A call as what a session did to a file; `calls` are all of that session on it."""
+    stored = call.stored
+    began = search.view.entries_at(search.view.turn_of(stored.row)[:1])[0]
+    asked = began if began.entry.is_said else None
+    changes = {each.edits or each.stored.row for each in calls if each.is_change}
+    looks = sum(not each.is_change for each in calls)
+    return Touch(search.sessions[stored.session_row], stored, asked, len(changes), looks, call.edits)
 
 
 def _naming(path: str) -> Node:
@@ -47,7 +67,7 @@ def _naming(path: str) -> Node:
     return AnyOf(tuple(Is("file", end) for end in ends or [path_term(path)]))
 
 
-def _call(search: Search, stored: StoredEntry, path: str) -> _Call | None:
+def _call(search: Search, stored: StoredEntry, path: str) -> FileCall | None:
     """A call that really means this file: a relative name is one below the session's folder."""
     wanted = "/" + path_term(path)
     folder = path_term(search.sessions[stored.session_row].facts.cwd)
@@ -58,11 +78,12 @@ def _call(search: Search, stored: StoredEntry, path: str) -> _Call | None:
 
     if not any(map(is_meant, files_of(stored.entry))):
         return None
-    edits = tuple(each for each in _edits(stored.entry) if is_meant(each.path))
-    return _Call(stored, edits, stored.entry.tool.lower() in all_tools().change)
+    edits = tuple(each for each in edits_of(stored.entry) if is_meant(each.path))
+    return FileCall(stored, edits, stored.entry.tool.lower() in all_tools().change)
 
 
-def _edits(call: Entry) -> list[Change]:
+def edits_of(call: Entry) -> list[Change]:
+    """What a call makes of the text of files."""
     return [change for edited in all_tools().edited for change in edited(call.text)]
 
 
@@ -70,7 +91,7 @@ def _is_absolute(path: str) -> bool:
     return path.startswith(("/", "~", "\\")) or path[1:3] in (":\\", ":/")
 
 
-def _has_failed(turns: Turns, call: _Call) -> bool:
+def _has_failed(turns: Turns, call: FileCall) -> bool:
     """Whether a change was refused, so that the file is as it was."""
     course = turns[call.stored.session_row]
     result = course.result_of(call.stored.row) if call.is_change else None
@@ -80,18 +101,14 @@ def _has_failed(turns: Turns, call: _Call) -> bool:
 # -- which of the calls ----------------------------------------------------------------------------
 
 
-def _recency(call: _Call) -> tuple[int, int]:
-    return call.stored.entry.time_ms, call.stored.row
-
-
-def _last(calls: list[_Call]) -> _Call:
+def _last(calls: list[FileCall]) -> FileCall:
     """The last change, or the last look where there is none."""
     return max([each for each in calls if each.is_change] or calls, key=lambda each: each.stored.row)
 
 
-def _brought(calls: Iterable[_Call], words: str) -> dict[int, _Call]:
+def _brought(calls: Iterable[FileCall], words: str) -> dict[int, FileCall]:
     """By session, the change that brought the words: as they stand, or else all of them in any order."""
-    changes = sorted((each for each in calls if each.edits), key=_recency)
+    changes = sorted((each for each in calls if each.edits), key=recency)
     phrase = " ".join(words.casefold().split())
     each_word = phrase.split()
     for has in (lambda text: phrase in text, lambda text: all(word in text for word in each_word)):
@@ -101,9 +118,9 @@ def _brought(calls: Iterable[_Call], words: str) -> dict[int, _Call]:
     return {}
 
 
-def _first_brought(changes: list[_Call], has: Callable[[str], bool]) -> dict[int, _Call]:
+def _first_brought(changes: list[FileCall], has: Callable[[str], bool]) -> dict[int, FileCall]:
     """Those that made a file have what it had not; what repeats an earlier change brought nothing."""
-    found: dict[int, _Call] = {}
+    found: dict[int, FileCall] = {}
     present: dict[str, bool] = {}
     known: set[tuple[Change, ...]] = set()
     for call in changes:
@@ -121,12 +138,3 @@ def _first_brought(changes: list[_Call], has: Callable[[str], bool]) -> dict[int
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _touch(search: Search, call: _Call, calls: list[_Call]) -> Touch:
-    stored = call.stored
-    began = search.view.entries_at(search.view.turn_of(stored.row)[:1])[0]
-    asked = began if began.entry.is_said else None
-    changes = {each.edits or each.stored.row for each in calls if each.is_change}
-    looks = sum(not each.is_change for each in calls)
-    return Touch(search.sessions[stored.session_row], stored, asked, len(changes), looks, call.edits)

@@ -147,7 +147,9 @@ def _handed_on(made: Simple) -> Iterator[tuple[str, str]]:
             if option.startswith("-") and option.endswith("c"):
                 yield text, ""
     elif made.program in _REMOTE:
-        host = next(iter(made.arguments), "")
+        # What an option takes (`-i key`) is no host; that is told by its user where there is one.
+        named = [word for word in made.arguments if "@" in word and " " not in word]
+        host = next(iter((*named, *made.arguments)), "")
         yield from ((word, host) for word in made.words[1:] if " " in word)
 
 

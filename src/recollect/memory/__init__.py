@@ -43,11 +43,13 @@ if TYPE_CHECKING:
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
+    from recollect.values.days import Activity, DangerMet, Period
     from recollect.values.digests import Digest
     from recollect.values.entities import EntityList, EntityProfile, Momentum
     from recollect.values.fidelity import Delivered
-    from recollect.values.history import Command, Fix, Thread, Touch
+    from recollect.values.history import Command, CommitBlame, Fix, Thread, Touch, Why
     from recollect.values.hits import Fresh, Results
+    from recollect.values.lessons import Lesson
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
@@ -739,11 +741,11 @@ class Memory:
             name = by_name(view).names.find(project) if project else self._project_here(view)
             return catalog(view, name, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
 
-    def _project_here(self, view: View) -> str:
+    def _project_here(self, view: View, folder: str = "") -> str:
         from recollect.light.project import is_in_git, project_of
         from recollect.search.projects import by_name
 
-        folder = os.getcwd()
+        folder = folder or os.getcwd()
         names, in_git = by_name(view).names, is_in_git(folder)
         return names.name_at(project_of(folder), folder, self.config.host, in_git=in_git)
 
@@ -757,6 +759,27 @@ class Memory:
         self._fold_if_free()
         with self.indexes.asking(meaning=False) as search:
             return blame(search, path, limit, words)
+
+    def blame_commit(self, commit: str, *, folder: str = "") -> CommitBlame:
+        """The sessions that made a commit, told by the repository of `folder`, by default the current one."""
+        from recollect.insight.blame_commit import blame_commit
+        from recollect.insight.repository import Repository
+
+        with self.view() as view:
+            return blame_commit(view, commit, Repository(folder or os.getcwd(), os.environ))
+
+    def why(self, path: str | os.PathLike[str], number: int) -> Why:
+        """Why the line of this number is in a file of this machine: what brought it, and who asked for it."""
+        from recollect.insight.repository import Repository
+        from recollect.insight.why import why
+        from recollect.memory.machine import line_at
+
+        folder = os.path.dirname(os.path.abspath(path))
+        with self.view() as view:
+            line = line_at(path, number, self._project_here(view, folder))
+        self._fold_if_free()
+        with self.indexes.asking(meaning=False) as search:
+            return why(search, line, Repository(folder, os.environ))
 
     def how(self, query: str, limit: int = 10) -> list[Command]:
         """Commands that were run for something, and whether they worked."""
@@ -789,6 +812,43 @@ class Memory:
         with self.view() as view:
             known = Digests(view)
             return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
+
+    def today(self, day: datetime.date | None = None, *, project: str = "") -> Period:
+        """What was done on a day of the person's time zone, by default today, project by project."""
+        return self._period(day or datetime.date.today(), 1, project)
+
+    def week(self, day: datetime.date | None = None, *, project: str = "") -> Period:
+        """What was done in the seven days that end on a day, by default today, project by project."""
+        return self._period(day or datetime.date.today(), 7, project)
+
+    def activity(self, *, project: str = "", days: int = 7) -> Activity:
+        """The last year day by day, in the person's time zone, and its last `days` with work; 0 for all."""
+        from recollect.insight.activity import activity
+
+        with self.view() as view:
+            return activity(view, datetime.date.today(), project, days)
+
+    def dangers(self, limit: int = 20, *, project: str = "") -> list[DangerMet]:
+        """Dangerous operations and what came of them, the latest first; all of them with a limit of 0."""
+        from recollect.insight.activity import dangers
+
+        with self.view() as view:
+            return dangers(view, project, limit)
+
+    def lessons(self, limit: int = 15, *, project: str = "", least: int = 3) -> list[Lesson]:
+        """What keeps going wrong in at least so many conversations, and a line to write down; 0 for all."""
+        from recollect.insight.lessons import lessons
+
+        self._fold_if_free()
+        with self.indexes.asking(meaning=False) as search:
+            return lessons(search, project, least, limit, self.config.prices)
+
+    def _period(self, last: datetime.date, days: int, project: str) -> Period:
+        from recollect.insight.period import period
+
+        first = last - datetime.timedelta(days=days - 1)
+        with self.view() as view:
+            return period(view, first, last, project, self.config.prices)
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""

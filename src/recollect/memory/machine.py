@@ -11,15 +11,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.values.errors import RecollectError, SettingsRefused, SourceError, UsageError
+from recollect.values.errors import NotFound, RecollectError, SettingsRefused, SourceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from recollect.config import Config
+    from recollect.insight.why import Line
     from recollect.memory import Memory
     from recollect.values.reports import Batch, Stop
     from recollect.values.settings import Commands, FileChange, Plugin, Settings
+
+_FILE_CHARS_MAX = 32 << 20  # of a file whose line is asked about
 
 
 def log_folders(names: Sequence[str] = ()) -> list[Path]:
@@ -64,6 +67,29 @@ def only_watcher(config: Config) -> Iterator[bool]:
                 hint="name another folder with RECOLLECT_CACHE or `cache` in the config file",
             ) from error
         yield only
+
+
+def line_at(path: str | os.PathLike[str], number: int, project: str) -> Line:
+    """A line of a file on this machine, under the path that the file's repository has for it."""
+    from recollect.insight.why import Line
+    from recollect.light.own_files import open_regular
+
+    try:
+        with open(open_regular(path), encoding="utf-8", errors="replace", newline="\n") as file:
+            lines = file.read(_FILE_CHARS_MAX).split("\n")
+    except OSError as error:
+        raise NotFound(
+            f"{os.fspath(path)}: {error.strerror}",
+            hint="`recollect blame PATH WORDS` needs no file, only what stood in it",
+        ) from error
+    lines = lines[:-1] if lines[-1] == "" else lines
+    if not 1 <= number <= len(lines) or not lines[number - 1].strip():
+        what = "is empty" if 1 <= number <= len(lines) else "is not there"
+        raise NotFound(f"{os.fspath(path)}: line {number} {what}", hint=f"it has {len(lines)} lines")
+    whole = Path(os.path.abspath(path))
+    root = next((each for each in whole.parents if (each / ".git").exists()), None)
+    given = str(whole.relative_to(root)) if root else os.fspath(path)
+    return Line(given, str(whole.parent), number, lines, project)
 
 
 def agent_settings(

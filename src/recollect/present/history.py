@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recollect.present.hits import hit_object
@@ -11,7 +12,7 @@ from recollect.present.sessions import entry_object, session_object
 from recollect.values.text import one_line
 
 if TYPE_CHECKING:
-    from recollect.values.history import Change, Command, Fix, Touch
+    from recollect.values.history import Change, Command, CommitBlame, Fix, Touch, Why
 
 
 def touch_object(touch: Touch) -> dict[str, Any]:
@@ -23,6 +24,41 @@ def touch_object(touch: Touch) -> dict[str, Any]:
         "time_ms": touch.last.entry.time_ms or None,
         "prompt": touch.prompt and entry_object(touch.prompt),
         "edits": [{"path": each.path, "old": each.old, "new": each.new} for each in touch.edits],
+    }
+
+
+def commit_object(found: CommitBlame) -> dict[str, Any]:
+    known = found.known
+    return {
+        "asked": found.asked,
+        "commit": known and {**asdict(known), "files": list(known.files)},
+        "sessions": [
+            {
+                "session": session_object(each.session),
+                "title": each.title,
+                "hash": each.commit.hash,
+                "subject": each.commit.subject,
+                "entry": each.commit.entry,
+                "time_ms": each.time_ms or None,
+                "by_subject": each.by_subject,
+                "prompt": each.prompt and entry_object(each.prompt),
+                "decisions": [asdict(decision) for decision in each.decisions],
+            }
+            for each in found.made
+        ],
+    }
+
+
+def why_object(found: Why) -> dict[str, Any]:
+    return {
+        "path": found.path,
+        "line": found.number,
+        "text": found.text,
+        "found_by": found.found_by,
+        "change": found.touch and touch_object(found.touch),
+        "reason": found.reason and asdict(found.reason),
+        "others": found.others,
+        "commit": found.commit and commit_object(found.commit),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from recollect.values.digests import Commit, Statement
 from recollect.values.hits import Hit
 from recollect.values.stored import Session, StoredEntry
 
@@ -57,6 +58,60 @@ class Touch:
     changes: int
     looks: int
     edits: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GitCommit:
+    """A commit as its repository has it; `files` are the first ones that it changes."""
+
+    hash: str
+    subject: str
+    time_ms: int
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMade:
+    """A session that made a commit: what its output says of it, what was asked before, what was decided.
+
+    `by_subject`: the hash is another one, as after a rebase or an amend, and only the subject is the same.
+    """
+
+    session: Session
+    commit: Commit
+    title: str
+    prompt: StoredEntry | None
+    decisions: tuple[Statement, ...]
+    time_ms: int
+    by_subject: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CommitBlame:
+    """Which sessions made a commit, the earliest first; `known` is the commit where a repository has it."""
+
+    asked: str
+    known: GitCommit | None
+    made: tuple[CommitMade, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why a line is in a file: the change that brought it, what asked for that, and the reason given.
+
+    `found_by` says how it was found: `edit`, a change of this file that brought the line; `text`, one that
+    brought it into another file; `commit`, the commit that git says it is of; "" where nothing is known.
+    `others` counts the other changes that brought the same line.
+    """
+
+    path: str
+    number: int
+    text: str
+    found_by: str = ""
+    touch: Touch | None = None
+    reason: Statement | None = None
+    others: int = 0
+    commit: CommitBlame | None = None
 
 
 @dataclass(frozen=True, slots=True)

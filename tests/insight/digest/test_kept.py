@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support import DATA
-from tests.support.claude_talk import Talk
+from tests.support.claude_talk import Talk, remembered
 from tests.support.memories import open_memory, scratch
 
 from recollect.insight.digest import kept
@@ -165,3 +165,26 @@ def test_step_by_step_comes_out_as_in_one_go(steps: list[list[str]]) -> None:
             memory.ingest([folder / "logs"])
             memory.index()
             assert told(memory) == in_steps
+
+
+def test_half_a_surrogate_pair_is_no_reason_to_keep_nothing(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Let the \ud800 tides run")
+    talk.assistant("Done.")
+    with remembered(folder, talk) as memory:
+        memory.index()
+        with memory.view() as view:
+            assert len(view.derived(DIGESTS)["digest"]) == 1
+        assert memory.digest(talk.id)[1].asked[0].text == "Let the ? tides run"
+
+
+def test_those_that_tell_something_are_found_kept_or_not(memory: Memory) -> None:
+    def telling(field: str) -> list[str]:
+        with memory.view() as view:
+            return [session.facts.id for session, _ in Digests(view).telling(field, view.sessions())]
+
+    wanted = [session.facts.id for session, digest in memory.digests() if digest.commits]
+    before = telling("commits")
+    memory.index()
+    assert before == telling("commits") == wanted
+    assert len(telling("asked")) > len(wanted)

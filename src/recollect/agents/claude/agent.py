@@ -29,6 +29,7 @@ class Claude(Agent):
     version = 5
     home = "~/.claude"
     moved_by = (paths.MOVED_BY,)
+    instructions = "CLAUDE.md"
     tags = (
         "command-args",
         "command-message",

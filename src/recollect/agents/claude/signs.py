@@ -14,5 +14,6 @@ SIGNS = Signs(
     replied=("the user said:",),
     commanded=("<command-name>", "<command-message>"),
     trifles=("<tool_use_error>",),
+    unread=("File has not been read yet", "File has been modified since read"),
     failing=("system/api_error",),
 )

@@ -33,6 +33,7 @@ class Codex(Agent):
     version = 6
     home = "~/.codex"
     moved_by = (paths.MOVED_BY,)
+    instructions = "AGENTS.md"
     tags = (
         "app-context",
         "apps_instructions",

@@ -28,6 +28,7 @@ class Gemini(Agent):
     version = 1
     home = "~/.gemini"
     moved_by = ("GEMINI_CLI_HOME",)
+    instructions = "GEMINI.md"
     tags = ("session_context", "state_snapshot")
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:

@@ -15,7 +15,7 @@ from recollect.insight.shell import Simple
 from recollect.values.digests import Commit, Statement
 
 OUTPUT_CHARS = 40_000
-_SUBJECT_CHARS = 120
+SUBJECT_CHARS = 120
 
 
 def commits(steps: Iterable[Step]) -> list[Commit]:
@@ -41,7 +41,7 @@ def _made_by(step: Step, wanted: list[Simple]) -> Iterator[tuple[Commit, bool]]:
     amends = [part.has("--amend") for part in wanted]
     found = list(_PRINTED.finditer(text))
     for n, printed in enumerate(found):
-        yield Commit(printed[1], printed[2][:_SUBJECT_CHARS].strip(), entry), n < len(amends) and amends[n]
+        yield Commit(printed[1], printed[2][:SUBJECT_CHARS].strip(), entry), n < len(amends) and amends[n]
     if found or not wanted:
         return
     hashes = [each for part in wanted if part.program == "jj" for each in _JJ.findall(text)[:1]]
@@ -80,7 +80,7 @@ def _opens_request(part: Simple) -> bool:
 def _subject(part: Simple) -> str:
     for option, text in zip(part.words, part.words[1:], strict=False):
         if option in ("-m", "-am", "--message") and not text.startswith("$("):
-            return text.partition("\n")[0][:_SUBJECT_CHARS]
+            return text.partition("\n")[0][:SUBJECT_CHARS]
     return ""
 
 

@@ -1,16 +1,19 @@
 """Dangerous operations among a session's commands, each with what came of it.
 
 What counts is a command that was run or refused, never a word in a text: a commit message may speak of force
-pushes, and a script that is only written deletes nothing yet. What happens in throw-away folders is none.
+pushes, and a script that is only written deletes nothing yet. What happens in throw-away folders is none, and
+neither is what only looks: at another machine, into a database, through what was downloaded.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 from recollect.insight.digest.steps import Exchange, Step, once
-from recollect.insight.shell import Simple
+from recollect.insight.shell import COMMAND_CHARS_MAX, Simple
 from recollect.redact import has_secret
 from recollect.values.digests import Danger
 
@@ -37,7 +40,9 @@ def dangers(made: Iterable[Exchange]) -> list[Danger]:
             found.append(Danger(PASTED, "", "done", exchange.prompt.id))
         for step in exchange.steps:
             for kind, part in kinds_of(step).items():
-                line = " ".join(" ".join(part.words)[: _COMMAND_CHARS * 2].split())[:_COMMAND_CHARS]
+                where = (f"{part.host}:",) if part.host else ()
+                words = " ".join((*where, *part.words, *(f"> {path}" for path in part.writes)))
+                line = " ".join(words[: _COMMAND_CHARS * 2].split())[:_COMMAND_CHARS]
                 found.append(Danger(kind, line, _came_of(step), step.call.id))
     return found
 
@@ -53,10 +58,13 @@ def kinds_of(step: Step) -> dict[str, Simple]:
     """Which kinds a step's command is of, each with the part that makes it so."""
     found: dict[str, Simple] = {}
     downloads = False
+    assigned = dict(_ASSIGNED.findall(step.command[:COMMAND_CHARS_MAX])) if "=" in step.command else {}
     for part in step.parts:
+        if assigned and any("$" in word for word in part.words):
+            part = replace(part, words=tuple(_expanded(word, assigned) for word in part.words))
         for kind in _kinds(part):
             found.setdefault(kind, part)
-        if downloads and part.program in _SHELLS:
+        if downloads and part.program in _SHELLS and _runs_what_it_reads(part):
             found.setdefault(PIPED, part)
         downloads = part.piped and (part.program in ("curl", "wget") or downloads)
     return found
@@ -66,7 +74,7 @@ def _kinds(part: Simple) -> Iterator[str]:
     judge = _JUDGES.get(part.program)
     if judge is not None:
         yield from judge(part)
-    if part.host and not _reads_only(part) and _is_machine(part.host):
+    if part.host and _is_machine(part.host) and _acts(part):
         yield PRODUCTION
 
 
@@ -96,7 +104,8 @@ def _remove_item(part: Simple) -> Iterator[str]:
 
 
 def _find(part: Simple) -> Iterator[str]:
-    if part.has("-delete") or "rm" in part.words:
+    named = [name for option, name in pairwise(part.words) if option in ("-name", "-iname", "-path")]
+    if (part.has("-delete") or "rm" in part.words) and not (named and all(map(_is_throw_away, named))):
         yield DELETE
 
 
@@ -130,11 +139,9 @@ def _jj(part: Simple) -> Iterator[str]:
 def _gh(part: Simple) -> Iterator[str]:
     if part.arguments[:2] in (("repo", "delete"), ("release", "delete")):
         yield DELETE
-    elif part.has("--delete-branch"):
-        yield REMOTE_DELETE
-    elif part.arguments[:2] == ("auth", "token"):
+    elif part.arguments[:2] == ("auth", "token") and not part.piped:
         yield SECRET
-    elif part.arguments[:1] == ("api",) and part.has("-X", "--method") and "DELETE" in part.words:
+    elif part.arguments[:1] == ("api",) and "DELETE" in part.words and any(map(_REFS.search, part.words)):
         yield REMOTE_DELETE
 
 
@@ -184,11 +191,25 @@ def _deploys(part: Simple) -> Iterator[str]:
         yield PRODUCTION
 
 
-def _reads_only(part: Simple) -> bool:
-    verb = next(iter(part.arguments), "")
-    return part.program in _READERS or (
-        part.program in ("systemctl", "docker", "nginx", "service") and verb not in _ACTS
-    )
+def _acts(part: Simple) -> bool:
+    """Whether a command changes something where it runs, as far as one can tell by its name."""
+    if part.program in _DATABASES:
+        return bool(_WRITES.search(" ".join(part.words)))
+    if part.program in _ASKED:
+        return any(word in _ACTS for word in part.words[1:])
+    if part.program == "cp" and part.arguments and _BACKUP.search(part.arguments[-1]):
+        return False
+    return part.program in _CHANGES or any(_SYSTEM.match(path) for path in part.writes)
+
+
+def _runs_what_it_reads(part: Simple) -> bool:
+    """Whether a shell or an interpreter is handed no program of its own, and so runs its input."""
+    given = [word for word in part.words[1:] if word != "-"]
+    return not given or given[0] == "-s" or all(word.startswith("-") and word not in _OWN for word in given)
+
+
+def _expanded(word: str, assigned: dict[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: assigned.get(found[1], found[0]), word)
 
 
 def _is_machine(host: str) -> bool:
@@ -200,6 +221,7 @@ def _is_throw_away(path: str) -> bool:
 
 
 _Judge = Callable[[Simple], Iterator[str]]
+_DATABASES = ("psql", "mysql", "sqlite3", "mongosh", "mongo", "redis-cli", "clickhouse-client", "duckdb")
 _JUDGES: dict[str, _Judge] = {
     "rm": _rm,
     "remove-item": _remove_item,
@@ -220,10 +242,7 @@ _JUDGES: dict[str, _Judge] = {
     "kubectl": _cluster,
     "helm": _cluster,
     "terraform": _cluster,
-    **dict.fromkeys(
-        ("psql", "mysql", "sqlite3", "mongosh", "mongo", "redis-cli", "clickhouse-client", "duckdb"),
-        _database,
-    ),
+    **dict.fromkeys(_DATABASES, _database),
     **dict.fromkeys(
         ("vercel", "netlify", "fly", "flyctl", "wrangler", "firebase", "serverless", "ansible-playbook"),
         _deploys,
@@ -231,17 +250,22 @@ _JUDGES: dict[str, _Judge] = {
 }
 _GIT = frozenset({"push", "reset", "rebase", "filter-branch", "filter-repo", "clean", "reflog", "update-ref"})
 _SHELLS = frozenset({"bash", "sh", "zsh", "python", "python3", "node", "iex"})
-_READERS = frozenset(
-    """
-    cat cd curl date df diff du echo env file find free grep head hostname id journalctl jq less ls
-    md5sum netstat ps pwd rg sed sha256sum sleep ss stat tail test top uname uptime wc which whoami
-    """.split()  # noqa: SIM905
+_ASKED = frozenset(
+    {"systemctl", "service", "docker", "podman", "nginx", "apt", "apt-get", "dnf", "yum", "git"}
 )
 _ACTS = frozenset(
     """
-    compose disable down enable exec kill mask reload restart rm run start stop up -s
+    autoremove checkout compose disable down enable exec install kill mask prune pull purge reload remove
+    reset restart rm run start stop up upgrade -s
     """.split()  # noqa: SIM905
 )
+_CHANGES = frozenset(
+    """
+    chgrp chmod chown cp crontab dd deploy install iptables kill killall ln make mkfs mount mv pkill poweroff
+    reboot rm rsync shutdown sysctl tee truncate ufw umount useradd userdel usermod
+    """.split()  # noqa: SIM905
+)
+_OWN = frozenset({"-c", "-m", "-e", "-p", "--eval", "--print"})
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*$|--recursive$")
 _CLEANS = re.compile(r"-[a-zA-Z]*f")
 _DROPS = re.compile(
@@ -250,18 +274,31 @@ _DROPS = re.compile(
     r"|delete\s+from\s+[\w.\"`]{1,80}\s{0,4}(?:;|\"|'|$))",
     re.IGNORECASE,
 )
+_WRITES = re.compile(
+    r"\b(?:insert\s+into|update\s+[\w.\"`]{1,80}\s+set|delete\s+from|drop|truncate|alter|create|grant|revoke"
+    r"|vacuum|reindex|flushall|flushdb|(?:^|\s)(?:set|del|hset|rename)\s)",
+    re.IGNORECASE,
+)
+_SYSTEM = re.compile(r"/(?:etc|usr|opt|srv|var/www|root|home)/")
+_BACKUP = re.compile(r"\b(?:bak|backup|orig|old)\b")
+_REFS = re.compile(r"git/refs/")
+_ASSIGNED = re.compile(r"(?:^|[\s;&(])([A-Za-z_]\w{0,40})=[\"']?([^\s\"';&]{1,300})")
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,40})\}?")
 _OPENED = re.compile(r"[0-7]?[0-7][0-7][2367]|[ao]+[+=][rx]*w[rwx]*|o\+[rwx]+")
 _SECRET_FILE = re.compile(
     r"(?:^|/)\.env(?:\.(?!example|sample|template)\w+)?$|id_(?:rsa|ed25519|ecdsa)$|\.pem$"
     r"|credentials(?:\.json)?$|\.netrc$|\.pgpass$",
     re.I,
 )
-_SECRET_NAME = re.compile(r"\$\{?\w{0,40}(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY)\w{0,20}\}?")
+_SECRET_NAME = re.compile(
+    r"(?<!-n )(?<!-z )\$\{?\w{0,40}(?:TOKEN|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_KEY)\w{0,20}(?!\w|:\+)\}?"
+)
 _PRODUCTION = re.compile(r"(?:^|[=:/_-])prod(?:uction)?(?:$|[:/_.-])", re.IGNORECASE)
 _THROW_AWAY = re.compile(
-    r"^(?:[a-z]:)?(?:/private)?/(?:tmp|var/folders)/|(?:^|/)(?:tmp|temp|\.tmp|scratch\w*|node_modules"
-    r"|dist|build|out|target|coverage|\.cache"
+    r"^(?:[a-z]:)?(?:/private)?/(?:tmp|var/folders)/|appdata/local/temp/"
+    r"|(?:^|/)(?:tmp|temp|\.tmp|scratch\w*|node_modules"
+    r"|dist|build|out|target|coverage|\.cache|[\w*.-]*\.egg-info|\.pnpm-store|\.wrangler|\.mypy_cache|\.tox"
     r"|__pycache__|\.pytest_cache|\.next|\.turbo|\.venv|venv|test-results)(?:/|$)|^\$\{?(?:TMP|TMPDIR"
-    r"|TEMP|tmp\w*|work\w*|scratch\w*)\b|^$",
+    r"|TEMP|tmp\w*|work\w*|scratch\w*)\b|^\$\(mktemp|\*\.py[co]$|^$",
     re.IGNORECASE,
 )

@@ -8,7 +8,8 @@ its digest already, whatever a rewrite made of row numbers.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -37,7 +38,7 @@ Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
-    1,
+    2,
     (
         ("agent", NAME),
         ("host", NAME),
@@ -81,6 +82,20 @@ class Digests:
                 (text,) = self._view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
                 return _digest(str(text))
         return digest_of(list(self._view.entries(session)), session.facts)
+
+    def telling(self, field: str, sessions: Iterable[Session]) -> Iterator[tuple[Session, Digest]]:
+        """Those of some sessions whose digest tells something in a field; the others are not put together."""
+        try:
+            texts = self._view.derived(DIGESTS, only=("digest",))["digest"]
+        except DerivedDamaged:
+            texts = None
+        for session in sessions:
+            row = self.row_of(session)
+            if row is None or texts is None:
+                if getattr(digest := self.of(session), field):
+                    yield session, digest
+            elif f'"{field}":' in (text := str(texts[row])) and getattr(digest := _digest(text), field):
+                yield session, digest
 
     def row_of(self, session: Session) -> int | None:
         """Where the digest of a session is kept, None for one that has none, or has more entries by now."""
@@ -148,7 +163,10 @@ def _taken(column: Column, rows: Sequence[int]) -> Column:
 def _text(digest: Digest) -> str:
     """Without what is empty: most of it is."""
     told = {name: value for name, value in asdict(digest).items() if value}
-    return orjson.dumps(told).decode()
+    try:
+        return orjson.dumps(told).decode()
+    except TypeError:  # half of a surrogate pair, which no UTF-8 has
+        return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
 def _digest(text: str) -> Digest:

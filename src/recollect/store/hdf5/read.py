@@ -585,9 +585,11 @@ class Hdf5View:
             raise NotFound(f"{prefix!r} is no entry's id", hint="`recollect search` prints ids with its hits")
         low = int(digits.ljust(16, "0"), 16)
         high = int(digits.ljust(16, "f"), 16)
-        keys, ends = self.table("lines").read("key_a"), self.table("lines").read("entries")
+        table = self.table("lines")
+        keys = table.read("key_a")
         rows = np.flatnonzero((keys >= np.uint64(low)) & (keys <= np.uint64(high)))
-        rows = rows[ends[rows] > np.where(rows > 0, ends[rows - 1], 0)]
+        begins = np.where(rows > 0, table.at("entries", np.maximum(rows - 1, 0)), 0)
+        rows = rows[table.at("entries", rows) > begins]
         if len(np.unique(keys[rows])) == 1:  # a line that a log repeats is the same thing said twice
             return int(rows[0])
         if not len(rows):
