@@ -1,9 +1,9 @@
 """Threads: sessions that continue one another, shown as the one piece of work they are.
 
 A session resumed, forked, continued after a compaction or begun out of another's plan goes on with
-the same work; what a subagent did belongs to whoever started it. `search/session_filters` says which
-sessions those are. Nothing of a thread is stored, so one that was two yesterday may be one today,
-once the log that ties them is in.
+the same work; what a subagent did belongs to whoever started it. `search/joining` says which sessions
+those are. Nothing of a thread is stored, so one that was two yesterday may be one today, once the log
+that ties them is in.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from recollect.light.sources import is_conversation
-from recollect.search.session_filters import thread_numbers
+from recollect.search.joining import joined
+from recollect.search.ties import NO_TIES, Ties
 from recollect.values.history import Thread
 from recollect.values.records import Relation
 from recollect.values.stored import Session
@@ -19,7 +20,9 @@ from recollect.values.stored import Session
 _NEVER_MS = 1 << 62
 
 
-def threads(sessions: Iterable[Session], project: str = "", label: str = "") -> list[Thread]:
+def threads(
+    sessions: Iterable[Session], project: str = "", label: str = "", *, ties: Ties = NO_TIES
+) -> list[Thread]:
     """The threads that these sessions form, the most recently active first.
 
     A copy that we wrote and nobody went on in is no part of any, but ties what it is a copy of to its forks.
@@ -28,7 +31,7 @@ def threads(sessions: Iterable[Session], project: str = "", label: str = "") -> 
     """
     everything = dict(enumerate(sessions))
     groups: dict[int, list[Session]] = {}
-    for number, first in thread_numbers(everything).items():
+    for number, first in joined(everything, ties).threads.items():
         if is_conversation(everything[number].facts.agent) and not everything[number].copied:
             groups.setdefault(first, []).append(everything[number])
     found = [_thread(group) for group in groups.values() if _fits(group, project, label)]

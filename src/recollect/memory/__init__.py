@@ -669,9 +669,10 @@ class Memory:
     def threads(self, project: str = "", *, label: str = "") -> list[Thread]:
         """Conversations with everything that continued them, the latest first."""
         from recollect.insight.threads import threads
+        from recollect.search.ties import kept_ties
 
         with self.view() as view:
-            return threads(view.sessions(), project, label)
+            return threads(view.sessions(), project, label, ties=kept_ties(view))
 
     def entities(self, type_: str = "", *, project: str = "", limit: int = 0) -> EntityList:
         """The things that conversations speak of, the most mentioned first; `index` looks for them.
@@ -793,6 +794,7 @@ class Memory:
     def _derive(self, progress: Progress | None = None) -> None:
         """Bring the derived tables up to date, unless someone is writing: then the next one to index does."""
         from recollect.insight.entities.table import catch_up_a_step, unread_entries
+        from recollect.insight.tying import catch_up_ties, is_behind
 
         with _without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
             with self._store.view() as view:
@@ -803,6 +805,11 @@ class Memory:
                 with self._store.writer(timeout=DERIVE_SECONDS) as writer:  # let others write in between
                     catch_up_a_step(writer)
                     left = unread_entries(writer.view())
+            with self._store.view() as view:
+                behind = is_behind(view)
+            if behind:
+                with self._store.writer(timeout=DERIVE_SECONDS) as writer:
+                    catch_up_ties(writer)
 
     def fresh(self) -> Fresh:
         """How far the indexes reach, without changing them."""

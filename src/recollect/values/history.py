@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 
 from recollect.values.hits import Hit
 from recollect.values.stored import Session, StoredEntry
+
+
+class How(enum.StrEnum):
+    """What makes one piece of work of two sessions."""
+
+    SUBAGENT = "subagent"  # one started the other
+    FORK = "fork"  # one has what was said in the other
+    CONTINUATION = "continuation"  # one says that it goes on from the other
+    SLUG = "slug"  # the agent's own name for the work
+    PLAN = "plan"  # one begins with the plan that the other made
+    HANDOVER = "handover"  # one is told to read the other
+    REQUEST = "request"  # the same was asked for
+    ISSUE = "issue"  # both are about one issue or pull request
+    DOCUMENT = "document"  # both worked on one plan or specification
+    BRANCH = "branch"  # both worked on a branch of their own
+    FOLLOW_UP = "follow-up"  # the same files and words, soon after
 
 
 @dataclass(frozen=True, slots=True)
