@@ -270,7 +270,8 @@ COMMANDS = {
     "start": "",
     "status": "",
     "tail": "{session}",
-    "threads": "",
+    "thread": "{session}",
+    "threads": "--tree",
     "usage": "",
     "watch": "--once",
 }

@@ -244,9 +244,9 @@ class TestDocuments:
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
-            "entities": [], "entity": ["tokens.py"], "recall": ["token"], "assemble": ["token"], "saved": [],
-            "resume": ["a1b2", "--to", "claude", "--dry-run"], "index": [],
-            "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
+            "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "recall": ["token"],
+            "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
+            "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
             "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"], "completion": ["bash"], "embedder": [],
         }  # fmt: skip
@@ -254,6 +254,7 @@ class TestDocuments:
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
+        objects.append(filled("threads", "--tree", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
         objects.append(filled("watch", "--install", "--json").json)
         filled("assemble", "token", "--save", "mine")

@@ -164,7 +164,7 @@ class TestCommand:
 
         def run(*, as_json: bool = False, **words: Any) -> str:
             screen = Screen(json=as_json, color=False, quiet=False)
-            args = argparse.Namespace(**{"project": "", "label": "", "limit": 0, **words})
+            args = argparse.Namespace(**{"project": "", "label": "", "limit": 0, "tree": False, **words})
             assert threads_command(args, screen) == 0
             screen.flush()
             return capsys.readouterr().out

@@ -8,10 +8,10 @@ that ties them is in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from recollect.light.sources import is_conversation
-from recollect.search.joining import joined
+from recollect.search.joining import Joined, joined
 from recollect.search.ties import NO_TIES, Ties
 from recollect.values.history import Thread
 from recollect.values.records import Relation
@@ -30,21 +30,29 @@ def threads(
     With `project` or `label`, those with a session whose project has it in a name or a label, in any case.
     """
     everything = dict(enumerate(sessions))
-    groups: dict[int, list[Session]] = {}
-    for number, first in joined(everything, ties).threads.items():
-        if is_conversation(everything[number].facts.agent) and not everything[number].copied:
-            groups.setdefault(first, []).append(everything[number])
-    found = [_thread(group) for group in groups.values() if _fits(group, project, label)]
-    return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))
+    return [each for each, _ in listed(everything, joined(everything, ties), project, label)]
 
 
-def _fits(group: list[Session], project: str, label: str) -> bool:
+def listed(
+    sessions: Mapping[int, Session], made: Joined, project: str = "", label: str = ""
+) -> list[tuple[Thread, dict[int, Session]]]:
+    """Threads with all their sessions by number, subagents too, the most recently active first."""
+    groups: dict[int, dict[int, Session]] = {}
+    for number, first in made.threads.items():
+        if is_conversation(sessions[number].facts.agent) and not sessions[number].copied:
+            groups.setdefault(first, {})[number] = sessions[number]
+    fitting = [group for group in groups.values() if _fits(group.values(), project, label)]
+    found = [(_thread(list(group.values())), group) for group in fitting]
+    return sorted(found, key=lambda each: (-each[0].ended_ms, each[0].id))
+
+
+def _fits(group: Iterable[Session], project: str, label: str) -> bool:
     return any(each.is_of_project(project) and (not label or each.is_labelled(label)) for each in group)
 
 
 def _thread(group: list[Session]) -> Thread:
     main = [each for each in group if each.facts.relation != Relation.SUBAGENT] or group
-    ordered = sorted(main, key=lambda each: (each.facts.started_ms or _NEVER_MS, each.facts.id))
+    ordered = sorted(main, key=beginning)
     known = [each.facts for each in sorted(main, key=_activity, reverse=True)]
     return Thread(
         id=ordered[0].facts.id,
@@ -58,6 +66,11 @@ def _thread(group: list[Session]) -> Thread:
         ended_ms=max(each.facts.ended_ms for each in group),
         entries=sum(each.entries for each in group),
     )
+
+
+def beginning(session: Session) -> tuple[int, str]:
+    """What sessions are put in order of time by."""
+    return session.facts.started_ms or _NEVER_MS, session.facts.id
 
 
 def _activity(session: Session) -> tuple[bool, int, int, str]:

@@ -6,15 +6,14 @@ is tied anew, and its last rows count.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from recollect.agents.registry import all_tools
 from recollect.insight.digest.changes import changed_files
-from recollect.insight.digest.steps import Step, exchanges
+from recollect.insight.digest.steps import exchanges
+from recollect.insight.plans import begun_plan, heading_of, plan_name, proposed_plan
 from recollect.light.sources import is_conversation
 from recollect.search.ties import TIES, Tie, current, session_key
 from recollect.store.contract import View, Writer
@@ -36,7 +35,6 @@ _ISSUES_MAX = 2  # a prompt that names more is about none of them
 _HEAD_CHARS = 300
 _TEXT_CHARS = 2_000
 _REQUEST_CHARS = 40  # a shorter one may be said twice by chance
-_PLAN_CHARS = 300
 
 
 def ties_of(entries: Sequence[StoredEntry], facts: SessionFacts) -> Found:
@@ -49,8 +47,8 @@ def ties_of(entries: Sequence[StoredEntry], facts: SessionFacts) -> Found:
     found: Found = [(Tie.MARK, next((each.entry.time_ms for each in prompts if each.entry.time_ms > 0), 0))]
     found += [(Tie.SAID, key) for key in _said(prompts)]
     found += [(Tie.NAMED, name_key(id_)) for id_ in _named(first, entries, facts.id)]
-    found += [(Tie.PROPOSED, key) for step in steps for key in _proposed(step)]
-    found += [(Tie.BEGUN, key) for key in _begun(first)]
+    found += [(Tie.PROPOSED, _plan_key(text)) for step in steps if (text := proposed_plan(step))]
+    found += [(Tie.BEGUN, _plan_key(text)) for text in [begun_plan(first)] if text]
     found += [(Tie.ASKED, key) for key in _asked(first)]
     found += [(Tie.ISSUE, name_key("issue", number)) for number in _issues(first)]
     paths = [each.path for each in changed_files(steps, facts.cwd) if not _LOCK.search(each.path)]
@@ -179,36 +177,12 @@ def _named(first: str, entries: Iterable[StoredEntry], own: str) -> list[str]:
     return [id_ for id_ in dict.fromkeys(found) if id_ != own][:_NAMED_MAX]
 
 
-def _proposed(step: Step) -> Iterator[int]:
-    """The plan that a step puts before the person, or writes down as one."""
-    writes = step.tool in all_tools().change and _PLAN_FILE.search(step.call.entry.text[:_HEAD_CHARS])
-    text = _longest(step.call.entry.text) if writes or step.tool in all_tools().propose else ""
-    if len(text) >= _PLAN_CHARS:
-        yield _plan_key(text)
-
-
-def _begun(first: str) -> Iterator[int]:
-    """The plan that a prompt hands over: a heading near its beginning, and enough behind it."""
-    heading = _HEADING.search(first[:_HEAD_CHARS])
-    if heading and len(first) - heading.start() >= _PLAN_CHARS:
-        yield _plan_key(first[heading.start() :])
-
-
 def _plan_key(text: str) -> int:
     """A plan by its heading, which stays as it is worked on; where that says little, by its beginning."""
-    heading = _HEADING.search(text[:_HEAD_CHARS])
-    if heading and telling(heading[1]) > 1:
-        return name_key("plan", " ".join(heading[1].casefold().split()))
-    return name_key("plan", " ".join(text[:_PLAN_CHARS].casefold().split()))
-
-
-def _longest(text: str) -> str:
-    """The longest of the strings that a call gives."""
-    try:
-        given = json.loads(text) if text.startswith("{") else {}
-    except (ValueError, RecursionError):
-        return ""
-    return max((each for each in given.values() if isinstance(each, str)), key=len, default="")
+    name = plan_name(text)
+    return name_key(
+        "plan", name.casefold() if telling(name) > 1 else " ".join(text[:_HEAD_CHARS].casefold().split())
+    )
 
 
 def _asked(first: str) -> list[int]:
@@ -224,8 +198,7 @@ def _issues(first: str) -> list[str]:
 
 def _words(first: str, facts: SessionFacts) -> list[str]:
     """The words of what a session is about: of a plan's heading or how the request begins, and its title."""
-    heading = _HEADING.search(first[:_HEAD_CHARS])
-    told = heading[1] if heading else first[:_HEAD_CHARS]
+    told = heading_of(first) or first[:_HEAD_CHARS]
     title = facts.title if facts.title_rank >= TITLE_AGENT else ""
     text = _ASIDE.sub(" ", f"{told} {title}").casefold()
     words = (word.removesuffix("s") if len(word) > 4 else word for word in _WORD.findall(text))
@@ -234,8 +207,6 @@ def _words(first: str, facts: SessionFacts) -> list[str]:
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _TRANSCRIPT = re.compile(rf"({_UUID})\.jsonl\b|\bresume\s{{1,3}}({_UUID})")
-_HEADING = re.compile(r"^#{1,3} +(\S[^\n]{2,200})$", re.MULTILINE)
-_PLAN_FILE = re.compile(r"[/\\]plans[/\\][^/\\\"]{1,100}\.md")
 _ISSUE = re.compile(
     r"/(?:issues|pull|pulls|merge_requests)/(\d{1,7})\b|(?:\bissue|\bPR|\bpull request)\s{0,2}#?(\d{1,7})\b"
     r"|(?<![\w#&/])#(\d{2,7})\b",

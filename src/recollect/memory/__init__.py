@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from recollect.values.digests import Digest
     from recollect.values.entities import EntityList, EntityProfile
     from recollect.values.fidelity import Delivered
-    from recollect.values.history import Command, Fix, Thread, Touch
+    from recollect.values.history import Command, Fix, Thread, ThreadStory, ThreadTree, Touch
     from recollect.values.hits import Fresh, Results
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
@@ -673,6 +673,20 @@ class Memory:
 
         with self.view() as view:
             return threads(view.sessions(), project, label, ties=kept_ties(view))
+
+    def thread_trees(self, project: str = "", *, label: str = "", limit: int = 0) -> list[ThreadTree]:
+        """Threads with all their sessions and what ties them, the latest first; all with a limit of 0."""
+        from recollect.insight.thread_story import Threads
+
+        with self.view() as view:
+            return Threads(view).trees(project, label, limit)
+
+    def thread(self, prefix: str) -> ThreadStory:
+        """The piece of work that a session is part of, over all its sessions."""
+        from recollect.insight.thread_story import Threads
+
+        with self.view() as view:
+            return Threads(view).story(prefix, self.config.prices)
 
     def entities(self, type_: str = "", *, project: str = "", limit: int = 0) -> EntityList:
         """The things that conversations speak of, the most mentioned first; `index` looks for them.

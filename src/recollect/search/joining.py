@@ -17,13 +17,11 @@ import numpy as np
 
 from recollect.search.ties import NO_TIES, Array, Tie, Ties, session_key
 from recollect.search.weak_ties import Guess, Known, guesses
-from recollect.values.history import How
+from recollect.values.history import JOINED, How
 from recollect.values.ids import name_key
 from recollect.values.records import Relation
 from recollect.values.stored import Session
 from recollect.values.text import many
-
-JOINED = 0.5  # the confidence from which on a tie makes one thread of two
 
 _DAY = 24 * 3_600_000
 _PLAN_MS = 30 * _DAY
@@ -105,7 +103,9 @@ class _Joining:
             if facts.slug and facts.project:
                 slugs[facts.slug, facts.project].append(at)
         for group in slugs.values():
-            for one, other in pairwise(self._in_time(group)):
+            inner = [at for at in group if self._sessions[at].facts.relation == Relation.SUBAGENT]
+            outer = [at for at in group if at not in inner]
+            for one, other in pairwise([*self._in_time(outer), *self._in_time(inner)]):
                 if self._leader(one) != self._leader(other):
                     self._join(one, other, How.SLUG, 1.0, "the same slug")
 
