@@ -96,6 +96,13 @@ class TestSubagents:
             started, answer = self.shown(memory)
             assert (TASK in started, answer[:4]) == (True, "Two:")
 
+    def test_two_that_were_told_the_same_were_started_by_two_calls(self, tmp_path: Path, log: Log) -> None:
+        log.call("Task", "None.", description="again", prompt=TASK)
+        subagent(tmp_path, TASK, "ffff01")
+        subagent(tmp_path, TASK, "ffff02")
+        with ingested(tmp_path, log) as memory:
+            assert len({each.entry for each in links(memory, How.SUBAGENT)}) == 2
+
     def test_one_that_no_call_is_known_of_has_none(self, tmp_path: Path, log: Log) -> None:
         subagent(tmp_path, "Look around", "ffff01")
         with ingested(tmp_path, log) as memory:
@@ -152,6 +159,7 @@ def planned(tmp_path: Path) -> Iterator[Memory]:
     """A plan that was refused, and the next conversation, which carried it out."""
     first = Log(1, "/home/ada/harbor")
     first.user("Plan how to dredge the basin")
+    first.call("Edit", "done", file_path="/home/ada/harbor/src/basin.py", old_string="a", new_string="b")
     first.call("ExitPlanMode", "The user doesn't want to proceed with this tool use.", failed=True, plan=PLAN)
     second = Log(2, "/home/ada/harbor")
     second.user(f"Implement the following plan:\n\n{PLAN}")
@@ -171,11 +179,11 @@ class TestStory:
         assert [session.facts.id[:8] for session, _ in story.parts] == ["00000001", "00000002"]
         assert [plan.text for plan in story.plans] == ["Plan: Dredge the northern harbor basin"]
         assert [(each.path, each.added, each.removed) for each in story.files] == [
-            ("src/basin.py", 4, 2),
+            ("src/basin.py", 5, 3),
             ("src/silt.py", 2, 1),
         ]
         assert (story.folders, [each.hash for each in story.commits]) == (["src"], ["50d8160"])
-        assert dict(story.patterns)["code writing"] == 1
+        assert dict(story.patterns)["code writing"] == 2
 
     def test_what_nobody_has_is_not_found(self, planned: Memory) -> None:
         with pytest.raises(NotFound):
