@@ -23,6 +23,7 @@ from recollect.search.joining import Joined, joined
 from recollect.search.ties import TIES, Tie, Ties, kept_ties, session_key
 from recollect.store import derived
 from recollect.store.derived import stored_table
+from recollect.values.errors import DerivedDamaged
 from recollect.values.history import How
 from recollect.values.records import SessionFacts
 from recollect.values.stored import Session
@@ -387,6 +388,23 @@ def test_a_copy_that_shows_nothing_new_is_tied_too(memory: Memory, tmp_path: Pat
     memory.ingest([tmp_path / "logs"])
     tie(memory)
     assert set(kept(memory)) == set(made_now(memory))
+
+
+def test_a_table_that_does_not_read_costs_the_ties_and_nothing_else(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with memory._store.view() as view:
+        real = type(view).derived
+
+    def broken(self: Any, table: Any, *rows: int) -> Any:
+        if table.name == "ties":
+            raise DerivedDamaged("ties", "it rots")
+        return real(self, table, *rows)
+
+    assert len(memory.threads()) == 1
+    monkeypatch.setattr(type(view), "derived", broken)
+    assert len(memory.threads()) == 3
+    memory.index()
 
 
 def test_a_search_and_a_list_mean_the_same_threads(memory: Memory, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from recollect.light.sources import is_conversation
 from recollect.search.joining import Joined, joined
 from recollect.search.ties import NO_TIES, Ties
-from recollect.values.history import Thread
+from recollect.values.history import Thread, activity
 from recollect.values.records import Relation
 from recollect.values.stored import Session
 
@@ -52,11 +52,10 @@ def _fits(group: Iterable[Session], project: str, label: str) -> bool:
 
 def _thread(group: list[Session]) -> Thread:
     main = [each for each in group if each.facts.relation != Relation.SUBAGENT] or group
+    known = [each.facts for each in sorted(main, key=activity, reverse=True)]
     ordered = sorted(main, key=beginning)
-    known = [each.facts for each in sorted(main, key=_activity, reverse=True)]
     return Thread(
         id=ordered[0].facts.id,
-        title=next((facts.headline for facts in known if facts.headline), ""),
         project=next((facts.project for facts in known if facts.project), ""),
         branch=next((facts.branch for facts in known if facts.branch), ""),
         agents=tuple(sorted({each.facts.agent for each in group})),
@@ -71,8 +70,3 @@ def _thread(group: list[Session]) -> Thread:
 def beginning(session: Session) -> tuple[int, str]:
     """What sessions are put in order of time by."""
     return session.facts.started_ms or _NEVER_MS, session.facts.id
-
-
-def _activity(session: Session) -> tuple[bool, int, int, str]:
-    facts = session.facts
-    return not session.imported, facts.ended_ms, facts.started_ms, facts.id

@@ -18,6 +18,7 @@ from recollect.light.sources import is_conversation
 from recollect.search.ties import TIES, Tie, current, session_key
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, catch_up, stored_table
+from recollect.values.errors import DerivedDamaged
 from recollect.values.ids import name_key
 from recollect.values.records import Flag, Kind, Relation, SessionFacts
 from recollect.values.stop_words import EVERYDAY
@@ -74,9 +75,12 @@ def catch_up_ties(writer: Writer) -> int:
 
 
 def is_behind(view: View) -> bool:
-    """Whether any session has news that it is not tied by."""
+    """Whether any session has news that it is not tied by; not where the table does not read."""
     info = view.info()
-    return stored_table(view, TIES).built_to < info.rows_end or len(_marked(view)) < info.sessions
+    try:
+        return len(_marked(view)) < info.sessions or stored_table(view, TIES).built_to < info.rows_end
+    except DerivedDamaged:
+        return False
 
 
 def _marked(view: View) -> set[int]:

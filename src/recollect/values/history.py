@@ -59,7 +59,6 @@ class Thread:
     """
 
     id: str
-    title: str
     project: str
     branch: str
     agents: tuple[str, ...]
@@ -70,9 +69,21 @@ class Thread:
     entries: int
 
     @property
+    def title(self) -> str:
+        """What it is called; worked out when asked for, as of many threads few are shown."""
+        latest = sorted(self.sessions, key=activity, reverse=True)
+        return next((each.facts.headline for each in latest if each.facts.headline), "")
+
+    @property
     def imported(self) -> bool:
         """Whether any of its sessions is; such a one may claim to continue whatever it likes."""
         return any(session.imported for session in self.sessions)
+
+
+def activity(session: Session) -> tuple[bool, int, int, str]:
+    """By what it is told which of several sessions says last what is so."""
+    facts = session.facts
+    return not session.imported, facts.ended_ms, facts.started_ms, facts.id
 
 
 @dataclass(frozen=True, slots=True)
