@@ -183,6 +183,17 @@ class TestWeak:
         later = Told().asks("Hang a flag above the foghorn").edits("src/horn.py").edits("src/flag.py")
         assert past.add("b", later.edits("src/mast.py"), 0.2).how("a", "b") == (False, [])
 
+    def test_two_rare_words_and_most_of_the_files_soon_after(self) -> None:
+        past = Past().filled().add("a", Told().asks("Build the foghorn siren").edits("src/horn.py"))
+        later = Told().asks("The foghorn siren is too loud").edits("src/horn.py").edits("src/loud.py")
+        assert past.add("b", later, 3).how("a", "b") == (True, [How.FOLLOW_UP])
+
+    def test_not_for_two_rare_words_and_few_of_the_files(self) -> None:
+        past = Past().filled().add("a", Told().asks("Build the foghorn siren").edits("src/horn.py"))
+        later = Told().asks("Print foghorn and siren in the timetable").edits("src/horn.py")
+        past.add("b", later.edits("src/print.py").edits("src/table.py"), 3)
+        assert past.how("a", "b") == (False, [])
+
     def test_not_a_week_later(self) -> None:
         past = Past().filled().add("a", Told().asks("Build the foghorn siren").edits("src/horn.py"))
         past.add("b", Told().asks("The foghorn siren is too loud").edits("src/horn.py"), 24 * 8)

@@ -81,6 +81,7 @@ def guesses(known: Known, ties: Ties) -> Iterator[Guess]:
     changed = np.bincount(at[kind == Tie.FILE], minlength=len(known.group))
     is_near = (gap <= _NEAR_MS) & (counts[Tie.FILE] == changed[later]) & (words >= _WORD_MIN)
     is_like = (gap <= _LIKE_MS) & (counts[Tie.WORD] > 1) & (words >= _WORDS_MIN)
+    is_like &= 2 * counts[Tie.FILE] >= changed[later]
     is_like &= words + files - _DOUBLED_PAUSE * np.log2(1 + 2 * gap / _HOUR) >= _EVIDENCE_MIN
     follows = (files >= _FILES_MIN) & (is_near | is_like)
     for n in np.flatnonzero((counts[Tie.DOCUMENT] > 0) | on_branch | follows).tolist():
