@@ -187,6 +187,8 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "standing": lambda memory, _: memory.standing(),
     "tail": lambda memory, _: memory.tail(SESSION, 3),
     "take_missed": lambda memory, _: memory.take_missed(),
+    "thread": lambda memory, _: [made for _, made in memory.thread(SESSION).parts],
+    "thread_trees": lambda memory, _: [each.links for each in memory.thread_trees()],
     "threads": lambda memory, _: [(each.id, each.title, each.entries) for each in memory.threads()],
     "today": lambda memory, _: period_object(memory.today(datetime.date(2026, 4, 1)))["projects"],
     "types": lambda memory, _: memory.types(),

@@ -249,9 +249,9 @@ class TestDocuments:
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],
-            "entities": [], "entity": ["tokens.py"], "recall": ["token"], "assemble": ["token"], "saved": [],
-            "resume": ["a1b2", "--to", "claude", "--dry-run"], "index": [],
-            "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
+            "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "recall": ["token"],
+            "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
+            "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
             "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"], "completion": ["bash"], "embedder": [],
         }  # fmt: skip
@@ -264,6 +264,7 @@ class TestDocuments:
         assert objects[-1]["moves"]
         objects.append(filled("activity", "--dangerous", "--json").json)
         objects.append(filled("blame", "--commit", "abcdef0", "--json").json)
+        objects.append(filled("threads", "--tree", "--json").json)
         objects.append(filled("show", "nobody", "--json").json)
         objects.append(filled("watch", "--install", "--json").json)
         filled("assemble", "token", "--save", "mine")

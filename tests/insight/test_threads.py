@@ -16,7 +16,8 @@ from tests.support.views import named_sessions
 from recollect.cli.screen import Screen
 from recollect.cli.threads import threads as threads_command
 from recollect.insight.threads import threads
-from recollect.search.session_filters import Sessions, thread_numbers
+from recollect.search.joining import joined
+from recollect.search.session_filters import Sessions
 from recollect.values.history import Thread
 from recollect.values.records import Relation, SessionFacts
 from recollect.values.stored import Session
@@ -75,8 +76,8 @@ class TestTies:
 
     def test_a_long_chain_is_one_thread(self) -> None:
         chain = [session(f"{n:06}", parent=f"{n - 1:06}" if n else "") for n in range(20_000)]
-        assert set(thread_numbers(dict(enumerate(chain))).values()) == {0}
-        assert set(thread_numbers(dict(enumerate(chain[::-1]))).values()) == {0}
+        assert set(joined(dict(enumerate(chain))).threads.values()) == {0}
+        assert set(joined(dict(enumerate(chain[::-1]))).threads.values()) == {0}
 
 
 class TestThread:
@@ -132,7 +133,7 @@ def test_threads_are_the_closure_of_their_ties_in_any_order(found: list[Session]
         expected.add(frozenset(other.facts.id for other in near))
     random.shuffle(found)
     numbered = {3 * n: each for n, each in enumerate(found)}  # rows may have gaps
-    numbers = thread_numbers(numbered)
+    numbers = joined(numbered).threads
     assert all(numbers[first] == first <= number for number, first in numbers.items())
     made = threads(found)
     assert {frozenset(each.facts.id for each in thread.sessions) for thread in made} == expected
@@ -163,7 +164,7 @@ class TestCommand:
 
         def run(*, as_json: bool = False, **words: Any) -> str:
             screen = Screen(json=as_json, color=False, quiet=False)
-            args = argparse.Namespace(**{"project": "", "label": "", "limit": 0, **words})
+            args = argparse.Namespace(**{"project": "", "label": "", "limit": 0, "tree": False, **words})
             assert threads_command(args, screen) == 0
             screen.flush()
             return capsys.readouterr().out

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.support.views import named_sessions
 
-from recollect.search.session_filters import Sessions, thread_numbers
+from recollect.search.joining import joined
+from recollect.search.session_filters import Sessions
 from recollect.values.records import SessionFacts
 from recollect.values.stored import Session
 
@@ -17,7 +18,7 @@ def session(id_: str, *, host: str = "here", **facts: Any) -> Session:
 
 
 def threads(*sessions: Session) -> list[int]:
-    return list(thread_numbers(dict(enumerate(sessions))).values())
+    return list(joined(dict(enumerate(sessions))).threads.values())
 
 
 def test_sessions_that_share_no_name_are_threads_of_their_own() -> None:

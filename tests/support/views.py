@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from recollect.search.projects import NamedView
 from recollect.store.contract import SessionClues
+from recollect.store.derived import Column, DerivedTable, no_rows
 from recollect.store.walks import clues_of
 from recollect.values.stored import Session
 
@@ -22,6 +23,9 @@ class _Sessions:
 
     def session_clues(self) -> SessionClues:
         return clues_of(self._known.items())
+
+    def derived(self, table: DerivedTable) -> dict[str, Column]:
+        return no_rows(table)
 
 
 def named_sessions(known: dict[int, Session]) -> NamedView:

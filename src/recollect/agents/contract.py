@@ -106,6 +106,17 @@ class Reader(Protocol):
         ...
 
 
+@runtime_checkable
+class TellsBranches(Protocol):
+    """What a reader has besides where a conversation can be taken back and led another way."""
+
+    def left_branches(
+        self, session: Session, files_of: Callable[[str], Sequence[StoredFile]], /
+    ) -> list[tuple[bytes, int]]:
+        """The branches that were left: the first line of each, and how many messages it has."""
+        ...
+
+
 class Writer(Protocol):
     """Conversations as sessions of its own. A module will do."""
 

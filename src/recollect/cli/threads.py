@@ -12,13 +12,16 @@ from recollect.cli.words import add_command, limit
 from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import thread_object
 from recollect.present.short_ids import short_ids
-from recollect.values.text import age, many, one_line
+from recollect.present.threads import tree_lines, tree_object
+from recollect.values.text import age, cells, ellipsis, many, moment, one_line
 from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
 
-    from recollect.values.history import Thread
+    from recollect.values.history import Thread, ThreadTree
+
+_WIDTH = 80
 
 
 def add_words(commands: Any) -> None:
@@ -26,10 +29,13 @@ def add_words(commands: Any) -> None:
         commands,
         "threads",
         "conversations with everything that continued them",
-        "A thread is a session with those that resumed it, were forked from it or went on after a "
-        "compaction; the most recently active first.",
-        ("recollect threads", "recollect threads --project harbor"),
+        "A thread is a session with those that resumed it, were forked from it, went on after a compaction, "
+        "carried out its plan, asked the same again or, where that is likely, worked on with its branch, its "
+        "files or its plan document; the most recently active first. With --tree what ties them is drawn: "
+        "subagents with the call that started them, compactions, how sure it is where it may be chance.",
+        ("recollect threads", "recollect threads --project harbor", "recollect threads --tree --limit 5"),
     )
+    command.add_argument("--tree", action="store_true", help="draw how the sessions of each hang together")
     command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
     command.add_argument(
         "--label", default="", metavar="L", help="only projects with a label that contains L"
@@ -41,15 +47,25 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.threads(args.project, label=args.label)
         sessions = memory.sessions()
+        trees = memory.thread_trees(args.project, label=args.label, limit=args.limit) if args.tree else []
     names = short_ids(session.facts.id for session in sessions)
     listed = found[: args.limit or None]
+    if screen.json and args.tree:
+        screen.object(
+            "threads", {"total": len(found), "threads": [tree_object(each, names) for each in trees]}
+        )
+        return 0
     if screen.json:
         screen.object(
             "threads",
             {"total": len(found), "threads": [thread_object(each, names[each.id]) for each in listed]},
         )
         return 0
-    if listed:
+    for number, tree in enumerate(trees):
+        if number:
+            screen.line("")
+        draw(tree, names, screen)
+    if listed and not trees:
         _print(listed, names, screen)
     if not found:
         screen.note(unknown_project_note(args.project, sessions) or "no threads fit")
@@ -74,6 +90,22 @@ def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
         Column("title", gives=TITLE),
     ]
     screen.table(columns, [_row(each, names[each.id], strange, now_ms) for each in listed])
+
+
+def draw(tree: ThreadTree, names: dict[str, str], screen: Screen) -> None:
+    """A thread as a tree, in 80 columns."""
+    for line in tree_lines(tree, names):
+        name = ""
+        if line.session is not None:
+            facts = line.session.facts
+            name = names.get(facts.id, one_line(facts.id, 12))
+            when = moment(facts.started_ms, "%m-%d %H:%M")
+            whose = facts.agent if len(tree.thread.agents) > 1 else ""
+            name = "  ".join(filter(None, (name, when, whose))) + "  "
+        entry = f"  {line.entry}" if line.entry else ""
+        room = _WIDTH - cells(line.branch) - cells(name) - len(entry)
+        shown = ellipsis(one_line(line.text, 4 * _WIDTH), room)
+        screen.line(Styled(line.branch, "dim"), Styled(name, "cyan"), shown, Styled(entry, "dim"))
 
 
 def _row(thread: Thread, name: str, strange: bool, now_ms: int) -> list[Part]:

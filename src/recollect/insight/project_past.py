@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from recollect.insight.threads import threads
 from recollect.insight.turns import Course, Turns
 from recollect.light.sources import is_conversation
+from recollect.search.ties import kept_ties
 from recollect.store.contract import View
 from recollect.values.history import Thread
 from recollect.values.records import UNSAID, Flag, Kind, Relation
@@ -80,7 +81,11 @@ def project_past(view: View, project: str, *, imported: bool = False) -> Project
     own = [each for each in talks if project and each.facts.project == project]
     own = [each for each in own if not each.copied]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
-    found = [t for t in threads(talks, project) if any(s.facts.project == project for s in t.sessions)]
+    found = [
+        t
+        for t in threads(talks, project, ties=kept_ties(view))
+        if any(s.facts.project == project for s in t.sessions)
+    ]
     return ProjectPast(
         project,
         main,

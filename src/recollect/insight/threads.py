@@ -1,25 +1,28 @@
 """Threads: sessions that continue one another, shown as the one piece of work they are.
 
 A session resumed, forked, continued after a compaction or begun out of another's plan goes on with
-the same work; what a subagent did belongs to whoever started it. `search/session_filters` says which
-sessions those are. Nothing of a thread is stored, so one that was two yesterday may be one today,
-once the log that ties them is in.
+the same work; what a subagent did belongs to whoever started it. `search/joining` says which sessions
+those are. Nothing of a thread is stored, so one that was two yesterday may be one today, once the log
+that ties them is in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from recollect.light.sources import is_conversation
-from recollect.search.session_filters import thread_numbers
-from recollect.values.history import Thread
+from recollect.search.joining import Joined, joined
+from recollect.search.ties import NO_TIES, Ties
+from recollect.values.history import Thread, activity
 from recollect.values.records import Relation
 from recollect.values.stored import Session
 
 _NEVER_MS = 1 << 62
 
 
-def threads(sessions: Iterable[Session], project: str = "", label: str = "") -> list[Thread]:
+def threads(
+    sessions: Iterable[Session], project: str = "", label: str = "", *, ties: Ties = NO_TIES
+) -> list[Thread]:
     """The threads that these sessions form, the most recently active first.
 
     A copy that we wrote and nobody went on in is no part of any, but ties what it is a copy of to its forks.
@@ -27,25 +30,32 @@ def threads(sessions: Iterable[Session], project: str = "", label: str = "") -> 
     With `project` or `label`, those with a session whose project has it in a name or a label, in any case.
     """
     everything = dict(enumerate(sessions))
-    groups: dict[int, list[Session]] = {}
-    for number, first in thread_numbers(everything).items():
-        if is_conversation(everything[number].facts.agent) and not everything[number].copied:
-            groups.setdefault(first, []).append(everything[number])
-    found = [_thread(group) for group in groups.values() if _fits(group, project, label)]
-    return sorted(found, key=lambda thread: (-thread.ended_ms, thread.id))
+    return [each for each, _ in listed(everything, joined(everything, ties), project, label)]
 
 
-def _fits(group: list[Session], project: str, label: str) -> bool:
+def listed(
+    sessions: Mapping[int, Session], made: Joined, project: str = "", label: str = ""
+) -> list[tuple[Thread, dict[int, Session]]]:
+    """Threads with all their sessions by number, subagents too, the most recently active first."""
+    groups: dict[int, dict[int, Session]] = {}
+    for number, first in made.threads.items():
+        if is_conversation(sessions[number].facts.agent) and not sessions[number].copied:
+            groups.setdefault(first, {})[number] = sessions[number]
+    fitting = [group for group in groups.values() if _fits(group.values(), project, label)]
+    found = [(_thread(list(group.values())), group) for group in fitting]
+    return sorted(found, key=lambda each: (-each[0].ended_ms, each[0].id))
+
+
+def _fits(group: Iterable[Session], project: str, label: str) -> bool:
     return any(each.is_of_project(project) and (not label or each.is_labelled(label)) for each in group)
 
 
 def _thread(group: list[Session]) -> Thread:
     main = [each for each in group if each.facts.relation != Relation.SUBAGENT] or group
-    ordered = sorted(main, key=lambda each: (each.facts.started_ms or _NEVER_MS, each.facts.id))
-    known = [each.facts for each in sorted(main, key=_activity, reverse=True)]
+    known = [each.facts for each in sorted(main, key=activity, reverse=True)]
+    ordered = sorted(main, key=beginning)
     return Thread(
         id=ordered[0].facts.id,
-        title=next((facts.headline for facts in known if facts.headline), ""),
         project=next((facts.project for facts in known if facts.project), ""),
         branch=next((facts.branch for facts in known if facts.branch), ""),
         agents=tuple(sorted({each.facts.agent for each in group})),
@@ -57,6 +67,6 @@ def _thread(group: list[Session]) -> Thread:
     )
 
 
-def _activity(session: Session) -> tuple[bool, int, int, str]:
-    facts = session.facts
-    return not session.imported, facts.ended_ms, facts.started_ms, facts.id
+def beginning(session: Session) -> tuple[int, str]:
+    """What sessions are put in order of time by."""
+    return session.facts.started_ms or _NEVER_MS, session.facts.id

@@ -185,6 +185,7 @@ _MINUTES = "%Y-%m-%d %H:%M"
 _SNIPPET_CELLS = 320
 _NOTE_CELLS = 160
 _NOTES_MAX = 4
+_TITLES_MAX = 3
 
 
 def _index(results: Results, offset: int, budget_tokens: int, *, busy: bool) -> str:
@@ -240,7 +241,13 @@ def _thread(thread: Thread) -> str:
     sessions, inside = many(len(thread.sessions), "session"), many(thread.subagents, "subagent")
     held = f"{sessions}{f' and {inside}' if thread.subagents else ''}"
     held = f"{held}, {many(thread.entries, 'entry', 'entries')}"
-    return f"{head}\n    thread:{one_line(thread.id, 60)}  {held}"
+    titles = {one_line(each.facts.headline, 60) for each in thread.sessions} - {
+        "",
+        one_line(thread.title, 60),
+    }
+    also = f"\n    also: {'; '.join(sorted(titles)[:_TITLES_MAX])}" if titles else ""
+    agents = f"{', '.join(thread.agents)}, " if len(thread.agents) > 1 else ""
+    return f"{head}\n    thread:{one_line(thread.id, 60)}  {agents}{held}{also}"
 
 
 def _spaced(*parts: str) -> str:

@@ -169,8 +169,8 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "list_threads",
         "List threads",
-        "Pieces of work, newest first: conversations that continue one another, with title, project, time "
-        "and an id: search_memory with thread:ID looks inside one.",
+        "Pieces of work, newest first: conversations that continue one another, carry out a plan or ask the "
+        "same again, with title, project, time and an id: search_memory with thread:ID looks inside one.",
         {
             "project": _text("Only this project's. Default: all.", default=""),
             "limit": _number("How many.", 1, 100, 20),

@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     from recollect.values.digests import Digest
     from recollect.values.entities import EntityList, EntityProfile, Momentum
     from recollect.values.fidelity import Delivered
-    from recollect.values.history import Command, CommitBlame, Fix, Thread, Touch, Why
+    from recollect.values.history import (
+        Command, CommitBlame, Fix, Thread, ThreadStory, ThreadTree, Touch, Why,
+    )
     from recollect.values.hits import Fresh, Results
     from recollect.values.lessons import Lesson
     from recollect.values.projects import Decision, Project
@@ -671,9 +673,24 @@ class Memory:
     def threads(self, project: str = "", *, label: str = "") -> list[Thread]:
         """Conversations with everything that continued them, the latest first."""
         from recollect.insight.threads import threads
+        from recollect.search.ties import kept_ties
 
         with self.view() as view:
-            return threads(view.sessions(), project, label)
+            return threads(view.sessions(), project, label, ties=kept_ties(view))
+
+    def thread_trees(self, project: str = "", *, label: str = "", limit: int = 0) -> list[ThreadTree]:
+        """Threads with all their sessions and what ties them, the latest first; all with a limit of 0."""
+        from recollect.insight.thread_story import Threads
+
+        with self.view() as view:
+            return Threads(view).trees(project, label, limit)
+
+    def thread(self, prefix: str) -> ThreadStory:
+        """The piece of work that a session is part of, over all its sessions."""
+        from recollect.insight.thread_story import Threads
+
+        with self.view() as view:
+            return Threads(view).story(prefix, self.config.prices)
 
     def entities(self, type_: str = "", *, project: str = "", limit: int = 0) -> EntityList:
         """The things that conversations speak of, the most mentioned first; `index` looks for them.

@@ -1,15 +1,17 @@
 """Which sessions a filter means: `project: label: agent: host: branch: session: thread:`.
 
 What is known of a session changes while it goes on, so nothing of it is in the text index;
-a filter becomes a set of session rows at the moment it is asked. Which sessions are one thread is
-decided here, for the filter and for whoever lists threads.
+a filter becomes a set of session rows at the moment it is asked. Which sessions are one thread
+`recollect.search.joining` decides, for the filter and for whoever lists threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from recollect.search.joining import joined
 from recollect.search.projects import NamedView
+from recollect.search.ties import kept_ties
 from recollect.values.lazy import lazy
 from recollect.values.records import Flag
 from recollect.values.stored import Called, Session
@@ -65,47 +67,11 @@ class Sessions:
     @lazy
     def threads(self) -> dict[int, int]:
         """For the row of each session that of the first one of its thread."""
-        return thread_numbers(self._all)
+        return joined(self._all, kept_ties(self._view)).threads
 
     @lazy
     def _all(self) -> dict[int, Session]:
         return dict(self._rows.items())
-
-
-def thread_numbers(sessions: Mapping[int, Session]) -> dict[int, int]:
-    """For each session's number that of the first one that it is in a thread with, be it its own.
-
-    Sessions are one thread when a chain of shared names ties them, also through a session that is
-    not there: two forks of a lost conversation belong together.
-    """
-    leaders = {row: row for row in sessions}
-    named: dict[tuple[str, ...], int] = {}
-    for row, session in sessions.items():
-        for name in _links(session):
-            one, other = _leader(leaders, row), _leader(leaders, named.setdefault(name, row))
-            leaders[max(one, other)] = min(one, other)
-    return {row: _leader(leaders, row) for row in sessions}
-
-
-def _leader(leaders: dict[int, int], row: int) -> int:
-    """The first session of a row's thread; the way there is halved, so that no chain grows long."""
-    while leaders[row] != row:
-        leaders[row] = row = leaders[leaders[row]]
-    return row
-
-
-def _links(session: Session) -> Iterator[tuple[str, ...]]:
-    """The names that tie sessions together.
-
-    A slug survives "clear context and start from the plan", but it is three words out of a hat:
-    it ties only what is known to be of one project.
-    """
-    facts = session.facts
-    for name in (facts.id, facts.root, facts.parent):
-        if name:
-            yield "id", name
-    if facts.slug and facts.project:
-        yield "slug", facts.slug, facts.project
 
 
 _MATCHES: dict[str, Callable[[Session, str], bool]] = {

@@ -2,11 +2,52 @@
 
 from __future__ import annotations
 
+import enum
+from collections import Counter
 from dataclasses import dataclass, field
 
-from recollect.values.digests import Commit, Statement
+from recollect.values.digests import Changed, Commit, Digest, Statement
 from recollect.values.hits import Hit
 from recollect.values.stored import Session, StoredEntry
+from recollect.values.usage import UsageRow
+
+JOINED = 0.5  # the confidence from which on a tie makes one thread of two
+
+
+class How(enum.StrEnum):
+    """What makes one piece of work of two sessions."""
+
+    SUBAGENT = "subagent"  # one started the other
+    FORK = "fork"  # one has what was said in the other
+    CONTINUATION = "continuation"  # one says that it goes on from the other
+    SLUG = "slug"  # the agent's own name for the work
+    PLAN = "plan"  # one begins with the plan that the other made
+    HANDOVER = "handover"  # one is told to read the other
+    REQUEST = "request"  # the same was asked for
+    ISSUE = "issue"  # both are about one issue or pull request
+    DOCUMENT = "document"  # both worked on one plan or specification
+    BRANCH = "branch"  # both worked on a branch of their own
+    FOLLOW_UP = "follow-up"  # the same files and words, soon after
+    COMPACTION = "compaction"  # a session with itself: its context was summed up
+    REWIND = "rewind"  # a session with itself: what was said was taken back, and said otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What ties two sessions, by id, how sure that is and why; below `JOINED` they are not one thread for it.
+
+    `entry` is the call that started a subagent, the compaction, or what was taken back; `answer` what the
+    subagent gave back, or the summary; `tokens` those before the model when its context was summed up.
+    """
+
+    earlier: str
+    later: str
+    how: How
+    confidence: float
+    why: str
+    entry: str = ""
+    answer: str = ""
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +59,6 @@ class Thread:
     """
 
     id: str
-    title: str
     project: str
     branch: str
     agents: tuple[str, ...]
@@ -29,9 +69,86 @@ class Thread:
     entries: int
 
     @property
+    def title(self) -> str:
+        """What it is called; worked out when asked for, as of many threads few are shown."""
+        latest = sorted(self.sessions, key=activity, reverse=True)
+        return next((each.facts.headline for each in latest if each.facts.headline), "")
+
+    @property
     def imported(self) -> bool:
         """Whether any of its sessions is; such a one may claim to continue whatever it likes."""
         return any(session.imported for session in self.sessions)
+
+
+def activity(session: Session) -> tuple[bool, int, int, str]:
+    """By what it is told which of several sessions says last what is so."""
+    facts = session.facts
+    return not session.imported, facts.ended_ms, facts.started_ms, facts.id
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadTree:
+    """A thread with all its sessions, subagents too, in time order, and what ties them to each other.
+
+    `links` may lead to a session of another thread, where that is likely and not enough to join them.
+    """
+
+    thread: Thread
+    sessions: tuple[Session, ...]
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadStory:
+    """A piece of work over all its sessions: `parts` are its conversations with what happened in each.
+
+    `plans` are those that were proposed or begun with, `scope` what was worked on.
+    """
+
+    tree: ThreadTree
+    parts: tuple[tuple[Session, Digest], ...]
+    plans: tuple[Statement, ...]
+    usage: UsageRow
+
+    @property
+    def files(self) -> list[Changed]:
+        """The changed files, the most changed first, lines of all sessions added up."""
+        found: dict[str, Changed] = {}
+        for _, digest in self.parts:
+            for each in digest.files:
+                known = found.get(each.path, Changed(each.path, 0, 0, ""))
+                added, removed = known.added + each.added, known.removed + each.removed
+                found[each.path] = Changed(each.path, added, removed, each.entry)
+        return sorted(found.values(), key=lambda each: (-each.added - each.removed, each.path))
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders of the changed files, in order."""
+        return sorted({each.path.rpartition("/")[0] or "." for each in self.files})
+
+    @property
+    def branches(self) -> list[str]:
+        """The branches that its sessions were last on, in order."""
+        return sorted({session.facts.branch for session, _ in self.parts} - {""})
+
+    @property
+    def commits(self) -> list[Commit]:
+        """Its commits, each once, in order."""
+        return list(
+            {each.hash or each.entry: each for _, made in self.parts for each in made.commits}.values()
+        )
+
+    @property
+    def patterns(self) -> list[tuple[str, int]]:
+        """Its character: what its exchanges were, the most frequent first."""
+        counts = Counter[str]()
+        for _, digest in self.parts:
+            counts.update(dict(digest.patterns))
+        return counts.most_common()
+
+    @property
+    def screenshots(self) -> int:
+        return sum(digest.screenshots for _, digest in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,23 @@ def not_taken(records: Iterable[Record], taken: Sequence[Record]) -> Counter[str
     return why
 
 
+def left(records: Iterable[Record], taken: Sequence[Record]) -> list[list[Record]]:
+    """The messages of branches that were left behind the last compaction, each branch in file order.
+
+    A record that says nothing of what it follows is on no branch.
+    """
+    have = {record.uuid for record in taken}
+    restart = next((record.at for record in taken if record.is_boundary), -1)
+    branches: dict[str, list[Record]] = {}
+    for record in records:
+        is_own = record.type in CHAIN and record.body.get("isSidechain") is not True
+        is_own = is_own and "parentUuid" in record.body
+        if is_own and record.uuid not in have and record.at >= restart:
+            branch = branches.setdefault(record.uuid, branches.get(record.parent, []))
+            branch += [record] if record.speaks else []
+    return [branch for branch in {id(each): each for each in branches.values()}.values() if branch]
+
+
 def _live_leaf(own: Sequence[Record]) -> Record | None:
     """Where the agent would go on: at what was said last, unless it noted another place after that."""
     noted = next((record for record in reversed(own) if record.type == "last-prompt"), None)

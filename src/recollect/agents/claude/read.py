@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recollect.agents.claude.chain import CHAIN, Record, last_boundary, not_taken, resumed
+from recollect.agents.claude.chain import CHAIN, Record, last_boundary, left, not_taken, resumed
 from recollect.agents.claude.parse_blocks import speaker
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of, list_of, text_of, time_of
@@ -52,6 +52,16 @@ def conversation(
         agents=("claude",),
         left_out=left_out,
     )
+
+
+def left_branches(
+    session: Session, files_of: Callable[[str], Sequence[StoredFile]], /
+) -> list[tuple[bytes, int]]:
+    """The branches that were left: the first line of each, and how many messages it has."""
+    transcript = _transcript(session, files_of(session.facts.id))
+    records = list(_records(transcript.lines())) if transcript is not None else []
+    taken = resumed(records, side=session.facts.relation is Relation.SUBAGENT)
+    return [(branch[0].line, len(branch)) for branch in left(records, taken)]
 
 
 def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message | None:

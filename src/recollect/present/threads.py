@@ -1,0 +1,204 @@
+"""Threads as graphs and as stories: JSON objects, and what ties two sessions in a few words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from recollect.present.sessions import thread_object
+from recollect.present.usage import usage_object
+from recollect.values.history import JOINED, How
+from recollect.values.records import Relation
+from recollect.values.text import many
+from recollect.values.titles import UNTITLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from recollect.values.history import Link, ThreadStory, ThreadTree
+    from recollect.values.stored import Session
+
+_WORDS = {
+    How.SUBAGENT: "subagent",
+    How.FORK: "forked",
+    How.CONTINUATION: "continued",
+    How.SLUG: "same slug",
+    How.PLAN: "carries out the plan",
+    How.HANDOVER: "told to read it",
+    How.REQUEST: "asked again",
+    How.ISSUE: "same issue",
+    How.DOCUMENT: "same plan document",
+    How.BRANCH: "same branch",
+    How.FOLLOW_UP: "follows up",
+    How.COMPACTION: "compacted",
+    How.REWIND: "taken back",
+}
+_PLANS_MAX, _ASKED_MAX, _FILES_MAX, _FOLDERS_MAX, _COMMITS_MAX, _OPEN_MAX = 4, 8, 8, 6, 6, 4
+
+# What says most about how a session came about, where several things tie it.
+_TELLING = (
+    How.SUBAGENT,
+    How.FORK,
+    How.CONTINUATION,
+    How.PLAN,
+    How.HANDOVER,
+    How.REQUEST,
+    How.ISSUE,
+    How.DOCUMENT,
+    How.BRANCH,
+    How.FOLLOW_UP,
+    How.SLUG,
+)
+
+
+_GUESSED = (How.DOCUMENT, How.BRANCH, How.FOLLOW_UP)  # what needs its reason told
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLine:
+    """A line of a drawn tree: the lines to its left, which session or entry it shows, what it says."""
+
+    branch: str
+    session: Session | None
+    entry: str
+    text: str
+
+
+def tree_lines(tree: ThreadTree, names: Mapping[str, str]) -> list[TreeLine]:
+    """A thread drawn line by line: below each session what came out of it, and what became of its context."""
+    origins = _origins(tree)
+    lines: list[TreeLine] = []
+
+    def draw(session: Session, branch: str, inner: str) -> None:
+        id_ = session.facts.id
+        came = origins.get(id_)
+        title = session.facts.headline or UNTITLED
+        is_sure = came is not None and came.how not in _GUESSED
+        told = (link_words(replace(came, why=title) if is_sure else came)) if came else title
+        lines.append(TreeLine(branch, session, came.entry if came else "", told))
+        own = [each for each in tree.links if each.earlier == each.later == id_]
+        own += [each for each in tree.links if each.later == id_ != each.earlier and each.confidence < JOINED]
+        below = [each for each in tree.sessions if (o := origins.get(each.facts.id)) and o.earlier == id_]
+        for n, link in enumerate(own):
+            corner = "└ " if n + 1 == len(own) and not below else "├ "
+            other = "" if link.earlier == link.later else f" {names.get(link.earlier, link.earlier)}"
+            lines.append(TreeLine(inner + corner, None, link.entry, link_words(link, other)))
+        for n, child in enumerate(below):
+            is_last = n + 1 == len(below)
+            draw(child, inner + ("└ " if is_last else "├ "), inner + ("  " if is_last else "│ "))
+
+    for root in tree.sessions:
+        if root.facts.id not in origins:
+            draw(root, "", "")
+    return lines
+
+
+def _origins(tree: ThreadTree) -> dict[str, Link]:
+    """What each session came out of: of what ties it to another of the thread, that which says most."""
+    ids = {each.facts.id for each in tree.sessions}
+    tied = [each for each in tree.links if each.how in _TELLING and each.confidence >= JOINED]
+    found: dict[str, Link] = {}
+    for link in sorted(tied, key=lambda each: _TELLING.index(each.how)):
+        above = link.earlier
+        while above in found and above != link.later:
+            above = found[above].earlier
+        if {link.earlier, link.later} <= ids and link.later not in found and above != link.later:
+            found[link.later] = link
+    return found
+
+
+def link_words(link: Link, other: str = "") -> str:
+    """What ties two sessions: a word, how sure that is where it is not certain, and why."""
+    sure = "" if link.confidence >= 1 else f" ({link.confidence:.2f})"
+    perhaps = "perhaps " if link.confidence < JOINED else ""
+    return f"{perhaps}{_WORDS[link.how]}{other}{sure}" + (f": {link.why}" if link.why else "")
+
+
+def tree_object(tree: ThreadTree, names: Mapping[str, str]) -> dict[str, Any]:
+    """A thread as a graph: its sessions are nodes, what ties them are edges."""
+    return {
+        **thread_object(tree.thread, names[tree.thread.id]),
+        "nodes": [_node(each) for each in tree.sessions],
+        "edges": [_edge(each) for each in tree.links],
+    }
+
+
+def story_object(story: ThreadStory, names: Mapping[str, str]) -> dict[str, Any]:
+    """A thread with what happened in it."""
+    return {
+        **tree_object(story.tree, names),
+        "plans": [asdict(each) for each in story.plans],
+        "outcomes": [
+            {
+                "session": session.facts.id,
+                "title": made.title,
+                "outcome": str(made.ending.outcome),
+                "why": made.ending.why,
+                "entry": made.ending.entry,
+            }
+            for session, made in story.parts
+        ],
+        "asked": [asdict(each) for _, made in story.parts for each in made.asked],
+        "files": [asdict(each) for each in story.files],
+        "folders": story.folders,
+        "branches": story.branches,
+        "commits": [asdict(each) for each in story.commits],
+        "open": [asdict(each) for each in story.parts[-1][1].open],
+        "patterns": [{"name": name, "count": count} for name, count in story.patterns],
+        "screenshots": story.screenshots,
+        "active_ms": sum(made.active_ms for _, made in story.parts),
+        "usage": usage_object(story.usage),
+    }
+
+
+def story_statements(story: ThreadStory, names: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """What, text and entry of each statement that is shown of a thread: at most 40."""
+    for plan in story.plans[:_PLANS_MAX]:
+        yield "plan", plan.text, plan.entry
+    share = max(_ASKED_MAX // len(story.parts), 1)
+    for session, made in story.parts[:_ASKED_MAX]:
+        name = names.get(session.facts.id, session.facts.id)
+        for asked in made.asked[:share]:
+            yield "asked", asked.text, asked.entry
+        yield str(made.ending.outcome), f"{name}: {made.ending.why}", made.ending.entry
+    files = story.files
+    for file in files[:_FILES_MAX]:
+        lines = "".join(
+            f" {sign}{count}" for sign, count in (("+", file.added), ("-", file.removed)) if count
+        )
+        yield "changed", f"{file.path}{lines}", file.entry
+    if len(files) > _FILES_MAX:
+        yield "changed", f"and {many(len(files) - _FILES_MAX, 'more file')}", files[-1].entry
+    if story.folders:
+        yield "in", ", ".join(story.folders[:_FOLDERS_MAX]), ""
+    for commit in story.commits[-_COMMITS_MAX:]:
+        yield "commit", f"{commit.hash[:10]} {commit.subject}".strip() or "(without output)", commit.entry
+    for point in story.parts[-1][1].open[:_OPEN_MAX]:
+        yield "open", point.text, point.entry
+
+
+def _node(session: Session) -> dict[str, Any]:
+    facts = session.facts
+    return {
+        "id": facts.id,
+        "kind": "subagent" if facts.relation == Relation.SUBAGENT else "session",
+        "agent": facts.agent,
+        "title": facts.headline,
+        "started_ms": facts.started_ms or None,
+        "ended_ms": facts.ended_ms or None,
+        "entries": session.entries,
+        "imported": session.imported,
+    }
+
+
+def _edge(link: Link) -> dict[str, Any]:
+    return {
+        "from": link.earlier,
+        "to": link.later,
+        "how": str(link.how),
+        "confidence": link.confidence,
+        "why": link.why,
+        "entry": link.entry,
+        "answer": link.answer,
+        "tokens": link.tokens or None,
+    }
