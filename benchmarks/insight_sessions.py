@@ -31,10 +31,10 @@ from benchmarks import report
 from benchmarks.report import Row
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.registry import agent_of
-from recollect.insight.digest.patterns import PATTERNS, patterns_of
+from recollect.insight.digest.patterns import patterns_of
 from recollect.insight.digest.session import digest_of
 from recollect.insight.digest.steps import exchanges
-from recollect.values.digests import Digest
+from recollect.values.digests import PATTERNS, Digest
 from recollect.values.records import SessionFacts, SourceFile
 from recollect.values.stored import StoredEntry
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from recollect.insight.digest.kept import DIGESTS, digest_a_step
+from recollect.insight.digest.kept import digest_a_step
 from recollect.insight.entities import table as entities
+from recollect.search.digest_rows import DIGESTS
 from recollect.store.contract import Writer
 from recollect.store.derived import DerivedTable
 

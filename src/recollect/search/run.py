@@ -24,7 +24,7 @@ from recollect.search import rank as fuse
 from recollect.search.by_session import by_session, turn_ends
 from recollect.search.candidates import Gathering, Meaning, Passing, Side
 from recollect.search.patterns import Patterns
-from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, parse, words_of
+from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, asks_digests, parse, words_of
 from recollect.search.session_filters import Sessions
 from recollect.search.snippet import WINDOWS, Highlighter, highlighter
 from recollect.search.text.index import Found, TextIndex
@@ -35,6 +35,7 @@ from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
 from recollect.values.hits import Fresh, Hit, Results, SessionHits
 from recollect.values.stored import StoredEntry
+from recollect.values.text import many
 from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
@@ -133,7 +134,14 @@ class Search:
         spent = {name: round(seconds * 1000, 2) for name, seconds in spent.items()}
         explain = {"mode": request.mode, **listed.explain, "ms": spent}
         notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
+        notes += self._undigested() if asks_digests(node) else ()
         return Results(hits, listed.total, self._fresh, notes, explain, sessions)
+
+    def _undigested(self) -> tuple[str, ...]:
+        """What a filter on digests could not look at."""
+        count = self._sessions.undigested()
+        left_out = f"{many(count, 'conversation')} without a digest yet cannot be found so"
+        return (f"{left_out}; `recollect index` makes digests",) if count else ()
 
     @property
     def view(self) -> View:

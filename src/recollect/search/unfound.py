@@ -45,7 +45,8 @@ def _lets_through(search: Search, each: Is) -> bool:
 
 
 def _nobody(search: Search, each: Is) -> str:
-    known = [value for value, _ in values(search.text, search.sessions, each.field, "", VALUES_COMPARED)]
+    there = values(search.text, search.sessions, each.field, "", VALUES_COMPARED)
+    known = [value for value, _ in there if value != each.value]
     near = near_ids(each.value, known) if each.field == "session" else near_names(each.value, known)
     asked = did_you_mean(f"{each.field}:{one_line(name, SHOWN_CELLS)}" for name in near)
     told = f"nothing has {each.field}:{one_line(each.value, SHOWN_CELLS)}"

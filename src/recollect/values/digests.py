@@ -15,6 +15,22 @@ class Outcome(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
+# What an exchange can be; the order is that of the bits in which a store keeps them.
+PATTERNS = (
+    "code writing",
+    "error recovery",
+    "architecture decision",
+    "dangerous operation",
+    "deep research",
+    "deployment",
+    "testing",
+    "debugging",
+    "refactoring",
+    "planning",
+    "review",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """Something that is so, and the entry that shows it."""

@@ -14,9 +14,10 @@ from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory, scratch
 
 from recollect.insight.digest import kept
-from recollect.insight.digest.kept import DIGESTS, Digests, key_of
+from recollect.insight.digest.kept import Digests
 from recollect.insight.digest.session import digest_of
 from recollect.memory import Memory
+from recollect.search.digest_rows import DIGESTS, Key, key_of
 from recollect.store import derived
 from recollect.store.contract import View
 from recollect.store.derived import DerivedTable, stored_table
@@ -24,7 +25,7 @@ from recollect.values.digests import Digest
 from recollect.values.errors import DerivedDamaged
 
 
-def made_now(memory: Memory) -> dict[kept.Key, Digest]:
+def made_now(memory: Memory) -> dict[Key, Digest]:
     with memory.view() as view:
         return {
             key_of(session): digest_of(list(view.entries(session)), session.facts)
@@ -32,7 +33,7 @@ def made_now(memory: Memory) -> dict[kept.Key, Digest]:
         }
 
 
-def told(memory: Memory) -> dict[kept.Key, Digest]:
+def told(memory: Memory) -> dict[Key, Digest]:
     return {key_of(session): digest for session, digest in memory.digests()}
 
 
@@ -92,6 +93,20 @@ def test_a_session_that_goes_on_is_digested_anew_and_the_others_are_not(
         memory.index()
         assert told(memory) == made_now(memory)
         assert rows(memory) == before + 1
+
+
+def test_a_fork_with_nothing_of_its_own_has_its_digest_kept_too(memory: Memory, tmp_path: Path) -> None:
+    told_once = talk(1, "one")
+    told_once.write(tmp_path / "logs")
+    (log,) = (tmp_path / "logs").rglob("*.jsonl")
+    fork = log.with_name(log.name.replace("00000001", "00000002"))
+    fork.write_bytes(log.read_bytes())
+    memory.ingest([tmp_path / "logs"])
+    memory.index()
+    with memory.view() as view:
+        fork_session = view.find_session("00000002")
+        assert fork_session.entries
+        assert Digests(view).row_of(fork_session) is not None
 
 
 @pytest.mark.parametrize("rewrite", ["compact", "reparse", "repair"])

@@ -8,18 +8,19 @@ its digest already, whatever a rewrite made of row numbers.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import orjson
 
-from recollect.insight.digest.patterns import PATTERNS
 from recollect.insight.digest.session import digest_of
+from recollect.search.digest_rows import DIGESTS, DigestRows
 from recollect.store.contract import View, Writer
-from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, advance, no_rows, stored_table
+from recollect.store.derived import Column, advance, stored_table
 from recollect.values.digests import (
+    PATTERNS,
     Changed,
     Checks,
     Commit,
@@ -33,45 +34,15 @@ from recollect.values.digests import (
 from recollect.values.errors import DerivedDamaged
 from recollect.values.stored import Session
 
-Key = tuple[str, str, str]  # a session's agent, host and id
-
-DIGESTS = DerivedTable(
-    "digests",
-    1,
-    (
-        ("agent", NAME),
-        ("host", NAME),
-        ("session", TEXT),
-        ("entries", "<u4"),
-        ("outcome", NAME),
-        ("patterns", "<u2"),  # a bit for each, in the order of PATTERNS
-        ("digest", TEXT),
-    ),
-    Rewrite.CARRY,
-)
-_FEW = ("agent", "host", "session", "entries", "outcome", "patterns")
 _STALE_MIN = 200  # superseded rows that are not worth clearing out
 
 
-def key_of(session: Session) -> Key:
-    return session.facts.agent, session.host, session.facts.id
-
-
-class Digests:
+class Digests(DigestRows):
     """The digests of a view's sessions: as they are kept, or made now for one that went on since."""
 
     def __init__(self, view: View) -> None:
+        super().__init__(view)
         self._view = view
-        try:
-            columns = view.derived(DIGESTS, only=_FEW)
-        except DerivedDamaged:
-            columns = no_rows(DIGESTS, _FEW)
-        keys = zip(columns["agent"], columns["host"], columns["session"], strict=True)
-        self._rows: dict[Key, int] = {
-            (str(agent), str(host), str(session)): row for row, (agent, host, session) in enumerate(keys)
-        }
-        self._entries, self._patterns = columns["entries"], columns["patterns"]
-        self._outcomes = columns["outcome"]
 
     def of(self, session: Session) -> Digest:
         """What happened in a session."""
@@ -81,24 +52,6 @@ class Digests:
                 (text,) = self._view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
                 return _digest(str(text))
         return digest_of(list(self._view.entries(session)), session.facts)
-
-    def row_of(self, session: Session) -> int | None:
-        """Where the digest of a session is kept, None for one that has none, or has more entries by now."""
-        row = self._rows.get(key_of(session))
-        return row if row is not None and int(self._entries[row]) >= session.entries else None
-
-    def outcome(self, row: int) -> Outcome:
-        """How the session ended whose digest is kept there."""
-        return Outcome(self._outcomes[row])
-
-    def patterns(self, row: int) -> tuple[str, ...]:
-        """The classes that its exchanges are of."""
-        bits = int(self._patterns[row])
-        return tuple(name for place, name in enumerate(PATTERNS) if bits >> place & 1)
-
-    def last_rows(self) -> list[int]:
-        """The rows that count, in order: one for each session."""
-        return sorted(self._rows.values())
 
 
 def digest_a_step(writer: Writer) -> bool:
@@ -118,13 +71,11 @@ def digest_a_step(writer: Writer) -> bool:
 
 def _columns(view: View, start: int, stop: int) -> dict[str, Column]:
     known = Digests(view)
-    made: list[tuple[Session, Digest]] = []
-    sessions = view.session_rows()
-    for row in view.sessions_in(start, stop):
-        rows = view.session_columns(row, "row")["row"]
-        session = sessions[row]
-        if len(rows) and rows[-1] < stop and known.row_of(session) is None:
-            made.append((session, digest_of(list(view.entries(session)), session.facts)))
+    made = [
+        (session, digest_of(list(view.entries(session)), session.facts))
+        for session in _ending(view, start, stop)
+        if session.entries and known.row_of(session) is None
+    ]
     return {
         "agent": [session.facts.agent for session, _ in made],
         "host": [session.host for session, _ in made],
@@ -134,6 +85,17 @@ def _columns(view: View, start: int, stop: int) -> dict[str, Column]:
         "patterns": np.array([_bits(digest) for _, digest in made], np.uint16),
         "digest": [_text(digest) for _, digest in made],
     }
+
+
+def _ending(view: View, start: int, stop: int) -> Iterator[Session]:
+    """The sessions that end in a range of entries; at the store's end all, as a fork may own no entry."""
+    sessions = view.session_rows()
+    if stop >= view.info().rows_end:
+        yield from (session for _, session in sessions.items())
+        return
+    for row in view.sessions_in(start, stop):
+        if view.session_columns(row, "row")["row"][-1] < stop:
+            yield sessions[row]
 
 
 def _bits(digest: Digest) -> int:
