@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     )
     from recollect.values.saved import OpenedPiece, SavedThread
     from recollect.values.stored import Finding, Footprint, VectorModel
-    from recollect.values.usage import UsageFilter, UsageLine, UsageReport
+    from recollect.values.usage import SessionUsage, UsageFilter, UsageLine, UsageReport
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
@@ -329,6 +329,13 @@ class Memory:
 
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices, only or UsageFilter())
+
+    def session_usage(self, prefix: str) -> SessionUsage:
+        """Tokens and cost of a session, and of the subagents that were started in it."""
+        from recollect.insight.usage import session_usage
+
+        with self.view() as view:
+            return session_usage(view.usage(), _session(view, prefix).facts.id, self.config.prices)
 
     def usage_lines(
         self, by: str = "", group: str = "", limit: int | None = None, *, only: UsageFilter | None = None

@@ -7,17 +7,19 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recollect.present.sessions import session_object
+from recollect.present.usage import usage_amounts, usage_object
 from recollect.values.text import many
 
 if TYPE_CHECKING:
     from recollect.values.digests import Digest, Statement
     from recollect.values.stored import Session
+    from recollect.values.usage import SessionUsage
 
 _MINUTE = 60_000
 
 
-def digest_object(session: Session, digest: Digest) -> dict[str, Any]:
-    """All of a digest; `patterns` and `tools` are names with counts."""
+def digest_object(session: Session, digest: Digest, usage: SessionUsage) -> dict[str, Any]:
+    """All of a digest; `patterns` and `tools` are names with counts, cost is by the present prices."""
     told = asdict(digest)
     ending = told.pop("ending")
     counts = {
@@ -32,6 +34,9 @@ def digest_object(session: Session, digest: Digest) -> dict[str, Any]:
         "entry": ending["entry"],
         **told,
         **counts,
+        "usage": usage_object(usage.own),
+        "subagents": usage.subagents,
+        "subagents_usage": usage_object(usage.inside),
     }
 
 
@@ -75,6 +80,13 @@ def effort_text(digest: Digest) -> str:
         (digest.screenshots, "screenshot", "screenshots"),
     )
     return ", ".join([*parts, *(many(*each) for each in counted if each[0])])
+
+
+def usage_text(usage: SessionUsage) -> str:
+    """Tokens and cost, those of subagents apart; "" where the log tells of none."""
+    own = usage_amounts(usage.own) if usage.own.responses else ""
+    inside = f"{many(usage.subagents, 'subagent')}: {usage_amounts(usage.inside)}"
+    return "; ".join(filter(None, (own, inside if usage.inside.responses else "")))
 
 
 def pattern_text(digest: Digest) -> str:
