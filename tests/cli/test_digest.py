@@ -76,3 +76,12 @@ def test_tokens_and_cost_are_those_that_usage_tells(recollect: Any) -> None:
         said = recollect("digest", each["id"]).out
         assert (" tokens, " in said) == bool(row["tokens"])
         assert ("subagent: " in said or "subagents: " in said) == bool(told["subagents_usage"]["responses"])
+
+
+def test_sessions_are_listed_with_what_their_digests_say(recollect: Any, tmp_path: Path) -> None:
+    recollect("ingest", DATA / "claude")
+    listed = recollect("sessions", "--json").json["sessions"]
+    assert len(listed) > 1
+    for each in listed:
+        told = recollect("digest", each["id"], "--json").json
+        assert each["digest"] == {"title": told["title"], "outcome": told["outcome"]}

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
-    from recollect.values.digests import Digest
+    from recollect.values.digests import Digest, Heading
     from recollect.values.entities import EntityList, EntityProfile
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, Fix, Thread, Touch
@@ -769,6 +769,15 @@ class Memory:
         with self.view() as view:
             known = Digests(view)
             return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
+
+    def headings(self) -> dict[str, Heading]:
+        """What sessions were about and how they ended, by id, where a digest is kept of all that was said."""
+        from recollect.search.digest_rows import DigestRows
+
+        with self.view() as view:
+            known = DigestRows(view)
+            told = ((each.facts.id, known.heading(each)) for each in view.sessions())
+            return {id_: heading for id_, heading in told if heading is not None}
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""

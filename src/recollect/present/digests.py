@@ -11,7 +11,7 @@ from recollect.present.usage import usage_amounts, usage_object
 from recollect.values.text import many
 
 if TYPE_CHECKING:
-    from recollect.values.digests import Digest, Statement
+    from recollect.values.digests import Digest, Heading, Statement
     from recollect.values.stored import Session
     from recollect.values.usage import SessionUsage
 
@@ -38,6 +38,10 @@ def digest_object(session: Session, digest: Digest, usage: SessionUsage) -> dict
         "subagents": usage.subagents,
         "subagents_usage": usage_object(usage.inside),
     }
+
+
+def heading_object(heading: Heading | None) -> dict[str, str] | None:
+    return None if heading is None else {"title": heading.title, "outcome": str(heading.outcome)}
 
 
 def digest_statements(digest: Digest) -> Iterator[tuple[str, str, str]]:

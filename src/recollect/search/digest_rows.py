@@ -1,21 +1,22 @@
-"""What digests tell of sessions in columns alone: how each ended, and of which classes its exchanges are.
+"""What digests tell of sessions in columns alone: how each ended, its title, and of which classes it is.
 
-The table is written, and read whole, by `recollect.insight.digest.kept`; a filter needs these columns only.
+The table is written, and read whole, by `recollect.insight.digest.kept`; filters and lists need these only.
 """
 
 from __future__ import annotations
 
 from recollect.store.contract import View
 from recollect.store.derived import NAME, TEXT, DerivedTable, Rewrite, no_rows
-from recollect.values.digests import PATTERNS, Outcome
+from recollect.values.digests import PATTERNS, Heading, Outcome
 from recollect.values.errors import DerivedDamaged
+from recollect.values.lazy import lazy
 from recollect.values.stored import Session
 
 Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
-    1,
+    2,
     (
         ("agent", NAME),
         ("host", NAME),
@@ -23,6 +24,7 @@ DIGESTS = DerivedTable(
         ("entries", "<u4"),
         ("outcome", NAME),
         ("patterns", "<u2"),  # a bit for each, in the order of PATTERNS
+        ("title", TEXT),
         ("digest", TEXT),
     ),
     Rewrite.CARRY,
@@ -38,6 +40,7 @@ class DigestRows:
     """The rows of a view's digests. A session has none, or one that was made of all of its entries."""
 
     def __init__(self, view: View) -> None:
+        self._view = view
         try:
             columns = view.derived(DIGESTS, only=_FEW)
         except DerivedDamaged:
@@ -62,6 +65,18 @@ class DigestRows:
         """The classes that its exchanges are of."""
         bits = int(self._patterns[row])
         return tuple(name for place, name in enumerate(PATTERNS) if bits >> place & 1)
+
+    def heading(self, session: Session) -> Heading | None:
+        """Title and outcome of a session, as far as they are kept."""
+        row = self.row_of(session)
+        return None if row is None else Heading(self._titles[row], self.outcome(row))
+
+    @lazy
+    def _titles(self) -> list[str]:
+        try:
+            return list(map(str, self._view.derived(DIGESTS, only=("title",))["title"]))
+        except DerivedDamaged:
+            return [""] * len(self._entries)
 
     def last_rows(self) -> list[int]:
         """The rows that count, in order: one for each session."""

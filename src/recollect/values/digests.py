@@ -49,6 +49,14 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """What a session was about, and how it ended: its digest in one line."""
+
+    title: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
 class Changed:
     """A file that was changed, and by how much as far as the calls say; `entry` is the last change."""
 

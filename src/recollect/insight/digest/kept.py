@@ -40,10 +40,6 @@ _STALE_MIN = 200  # superseded rows that are not worth clearing out
 class Digests(DigestRows):
     """The digests of a view's sessions: as they are kept, or made now for one that went on since."""
 
-    def __init__(self, view: View) -> None:
-        super().__init__(view)
-        self._view = view
-
     def of(self, session: Session) -> Digest:
         """What happened in a session."""
         row = self.row_of(session)
@@ -83,6 +79,7 @@ def _columns(view: View, start: int, stop: int) -> dict[str, Column]:
         "entries": np.array([session.entries for session, _ in made], np.uint32),
         "outcome": [str(digest.ending.outcome) for _, digest in made],
         "patterns": np.array([_bits(digest) for _, digest in made], np.uint16),
+        "title": [digest.title for _, digest in made],
         "digest": [_text(digest) for _, digest in made],
     }
 
