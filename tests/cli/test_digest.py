@@ -85,3 +85,16 @@ def test_sessions_are_listed_with_what_their_digests_say(recollect: Any, tmp_pat
     for each in listed:
         told = recollect("digest", each["id"], "--json").json
         assert each["digest"] == {"title": told["title"], "outcome": told["outcome"]}
+
+
+def test_digests_are_found_by_their_words(asked: Any, recollect: Any) -> None:
+    said = recollect("digests", "gauge", "outcome:success").out
+    assert "success  " in said
+    assert "commit  50d8160 gauge: a float" in said
+    assert "\x1b" not in said
+    (told,) = recollect("digests", "gauge", "--json").json["digests"]
+    assert told["statements"][0].keys() == {"what", "text", "entry"}
+    for each in told["statements"]:
+        assert recollect("show", each["entry"], "--json").json["schema"] == "recollect.show-entry/1"
+    assert "nothing found" in recollect("digests", "zyzzyva").err
+    assert recollect("digests", "tool:Bash").code == 2

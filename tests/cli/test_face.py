@@ -240,7 +240,8 @@ class TestDocuments:
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
-            "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"], "show": ["a1b2"], "tail": ["a1b2"],
+            "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"], "digests": ["token"],
+            "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "catalog": [], "threads": [],

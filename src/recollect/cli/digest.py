@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LABEL = 8
 _TEXT_CELLS = 55  # beside a label and an id, in 80
 _REPORT_CHARS = 600
-_COLOURS = {"success": "green", "failed": "red", "abandoned": "yellow", "unknown": "dim"}
+COLOURS = {"success": "green", "failed": "red", "abandoned": "yellow", "unknown": "dim"}
 
 
 def add_words(commands: Any) -> None:
@@ -66,7 +66,7 @@ def _print_head(session: Session, made: Digest, usage: SessionUsage, screen: Scr
     screen.line(Styled("  ".join(filter(None, place)), "dim"))
     outcome = str(made.ending.outcome)
     why = (f": {made.ending.why}", Styled(f"  {made.ending.entry}", "cyan"))
-    screen.line(Styled(outcome, _COLOURS[outcome]), *why)
+    screen.line(Styled(outcome, COLOURS[outcome]), *why)
     for told in (effort_text(made), usage_text(usage), pattern_text(made)):
         if told:
             screen.line(Styled(told, "dim"))

@@ -22,10 +22,10 @@ ABOUT = "The memory your coding agents run on: every conversation, lossless, in 
 
 # The order of the help; commands that are not here follow behind.
 _ORDER = (
-    "start", "ingest", "search", "blame", "how", "fix", "digest", "show", "tail", "sessions", "projects",
-    "usage", "status", "init", "hook", "watch", "mcp", "catalog", "threads", "entities", "entity", "recall",
-    "assemble", "saved", "resume", "index", "export", "inspect", "convert", "check", "reparse", "compact",
-    "snapshot", "complete", "completion", "embedder",
+    "start", "ingest", "search", "blame", "how", "fix", "digest", "digests", "show", "tail", "sessions",
+    "projects", "usage", "status", "init", "hook", "watch", "mcp", "catalog", "threads", "entities", "entity",
+    "recall", "assemble", "saved", "resume", "index", "export", "inspect", "convert", "check", "reparse",
+    "compact", "snapshot", "complete", "completion", "embedder",
 )  # fmt: skip
 
 _EXAMPLES = (

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
-    from recollect.values.digests import Digest, Heading
+    from recollect.values.digests import Digest, DigestsFound, Heading
     from recollect.values.entities import EntityList, EntityProfile
     from recollect.values.fidelity import Delivered
     from recollect.values.history import Command, Fix, Thread, Touch
@@ -769,6 +769,26 @@ class Memory:
         with self.view() as view:
             known = Digests(view)
             return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
+
+    def search_digests(
+        self, query: str = "", *, limit: int = 20, now: datetime.datetime | None = None
+    ) -> DigestsFound:
+        """Conversations whose digest has a query's words, best first; without words the newest.
+
+        Of the query language it takes words, phrases, times and what filters sessions.
+        """
+        from dataclasses import replace
+
+        from recollect.insight.digest.kept import Digests
+        from recollect.insight.digest.lookup import lookup
+        from recollect.search.projects import by_name
+        from recollect.search.query import read
+        from recollect.search.session_filters import Sessions
+
+        meant = read(query, now or datetime.datetime.now())
+        with self.view() as view:
+            found = lookup(Sessions(by_name(view)), Digests(view), meant.node, limit)
+        return replace(found, notes=meant.notes)
 
     def headings(self) -> dict[str, Heading]:
         """What sessions were about and how they ended, by id, where a digest is kept of all that was said."""

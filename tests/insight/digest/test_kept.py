@@ -109,6 +109,16 @@ def test_a_fork_with_nothing_of_its_own_has_its_digest_kept_too(memory: Memory, 
         assert Digests(view).row_of(fork_session) is not None
 
 
+def test_half_characters_are_kept_too(memory: Memory, tmp_path: Path) -> None:
+    hostile = talk(1, "the tide \ud800 of \x1b[31m")
+    hostile.write(tmp_path / "logs")
+    memory.ingest([tmp_path / "logs"])
+    memory.index()
+    assert told(memory) == made_now(memory)
+    assert memory.check() == []
+    assert memory.search_digests("tide").hits
+
+
 @pytest.mark.parametrize("rewrite", ["compact", "reparse", "repair"])
 def test_a_rewrite_carries_them_and_none_is_made_again(
     memory: Memory, rewrite: str, monkeypatch: pytest.MonkeyPatch

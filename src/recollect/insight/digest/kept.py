@@ -8,6 +8,7 @@ its digest already, whatever a rewrite made of row numbers.
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -48,6 +49,15 @@ class Digests(DigestRows):
                 (text,) = self._view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
                 return _digest(str(text))
         return digest_of(list(self._view.entries(session)), session.facts)
+
+    def texts(self) -> tuple[list[str], list[str]]:
+        """What is kept of all sessions, and their titles, by row, in small letters; "" where damaged."""
+        try:
+            kept = self._view.derived(DIGESTS, only=("digest", "title"))
+        except DerivedDamaged:
+            return [""] * len(self._entries), [""] * len(self._entries)
+        digests, titles = ([str(text).casefold() for text in kept[name]] for name in ("digest", "title"))
+        return digests, titles
 
 
 def digest_a_step(writer: Writer) -> bool:
@@ -109,11 +119,17 @@ def _taken(column: Column, rows: Sequence[int]) -> Column:
 def _text(digest: Digest) -> str:
     """Without what is empty: most of it is."""
     told = {name: value for name, value in asdict(digest).items() if value}
-    return orjson.dumps(told).decode()
+    try:
+        return orjson.dumps(told).decode()
+    except orjson.JSONEncodeError:  # half a character, which a log may hold
+        return json.dumps(told, ensure_ascii=False)
 
 
 def _digest(text: str) -> Digest:
-    told: dict[str, Any] = orjson.loads(text)
+    try:
+        told: dict[str, Any] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        told = json.loads(text)
     ending = told["ending"]
     fields: dict[str, Any] = {
         name: tuple(made(**each) for each in told.get(name, ())) for name, made in _LISTS.items()
