@@ -41,6 +41,7 @@ from recollect.values.stored import StoredEntry
 TUNED, HELD = "tuned", "held"
 RESAMPLES = 1_000
 Z = 1.96
+DECISION_LINES = 12
 Label = dict[str, Any]
 Talk = tuple[list[StoredEntry], SessionFacts]
 
@@ -133,7 +134,18 @@ def _details(lab: Lab, scorer: ModuleType, labels: Sequence[Label]) -> Iterator[
     tested = [(row, made) for row, made in told if row["tests"]["run"]]
     yield _share("how the last run ended", [made.tests.last == row["tests"]["last"] for row, made in tested])
     yield _share("something is open", [bool(made.open) == bool(row["open"]) for row, made in told])
+    said = [(int(each.entry), row) for row, made in told for each in made.decisions]
+    wanted = [(want["line"], row) for row, _ in told for want in row["decisions"]]
+    met = [any(_near(line, other) for other, of in said if of is row) for line, row in wanted]
+    yield _share("decisions found", met)
+    labelled = [any(_near(line, want["line"]) for want in row["decisions"]) for line, row in said]
+    yield _share("decisions told that are labelled", labelled)
     yield _files(scorer, told)
+
+
+def _near(line: int, other: int) -> bool:
+    """As the labels' own scorer takes a decision for met."""
+    return abs(line - other) <= DECISION_LINES
 
 
 def _numbers(commits: Label) -> list[int]:
