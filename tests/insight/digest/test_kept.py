@@ -175,18 +175,38 @@ def test_one_that_does_not_read_is_made_now(memory: Memory, monkeypatch: pytest.
         assert told(memory) == before
 
 
-@given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3), min_size=1, max_size=4))
+ANSWERS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
+LIVES = st.lists(st.tuples(ANSWERS, st.sampled_from(["", "", "compact", "reparse"])), min_size=1, max_size=4)
+
+
+@given(LIVES)
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_step_by_step_comes_out_as_in_one_go(steps: list[list[str]]) -> None:
+def test_step_by_step_and_through_rewrites_comes_out_as_in_one_go(life: list[tuple[list[str], str]]) -> None:
     with scratch() as folder:
         with open_memory(folder / "steps.h5") as memory:
-            for number in range(len(steps)):
-                for each, answers in enumerate(steps[: number + 1]):
-                    talk(each + 1, *answers).write(folder / "logs")
+            for number, (_, rewrite) in enumerate(life, 1):
+                for each, (answers, _) in enumerate(life[:number], 1):
+                    talk(each, *answers, *map(str, range(number - each))).write(folder / "logs")
                 memory.ingest([folder / "logs"])
+                if rewrite:
+                    getattr(memory, rewrite)()
                 memory.index()
-            in_steps = told(memory)
+            in_steps = kept_rows(memory)
         with open_memory(folder / "once.h5") as memory:
             memory.ingest([folder / "logs"])
             memory.index()
-            assert told(memory) == in_steps
+            assert kept_rows(memory) == in_steps
+            assert {key: digest for key, (_, digest) in kept_rows(memory).items()} == made_now(memory)
+
+
+def kept_rows(memory: Memory) -> dict[Key, tuple[str, Digest]]:
+    """What the table has of every session, in columns and in its text."""
+    with memory.view() as view:
+        known, sessions = Digests(view), view.sessions()
+        rows = [known.row_of(session) for session in sessions]
+        columns = view.derived(DIGESTS)
+        return {
+            key_of(session): (str([str(columns[name][row]) for name in columns]), known.of(session))
+            for session, row in zip(sessions, rows, strict=True)
+            if row is not None
+        }
