@@ -4,6 +4,7 @@
     outcomes   how sessions ended, active time, commits, files and tests
     patterns   which of eleven classes an exchange is of
     titles     whether a title says what a session was about
+    threads    whether sessions that are one piece of work are one thread
     projects   which repository a folder belongs to
     speed      what all of it costs beside ingest and indexing, and how large its tables are
 
@@ -25,12 +26,14 @@ from benchmarks.insight_lab import HELD, TUNED, Lab
 from benchmarks.insight_projects import projects
 from benchmarks.insight_sessions import outcomes, patterns, titles
 from benchmarks.insight_speed import speed
+from benchmarks.insight_threads import threads
 
 ROWS = {
     "entities": entities,
     "outcomes": outcomes,
     "patterns": patterns,
     "titles": titles,
+    "threads": threads,
     "projects": projects,
     "speed": speed,
 }

@@ -13,10 +13,12 @@ from types import ModuleType
 
 from benchmarks.insight_lab import Lab, Label, drawn, share, talk_of
 from benchmarks.report import Row
-from recollect.insight.digest.patterns import PATTERNS, patterns_of
+from recollect.insight.digest.patterns import patterns_of
 from recollect.insight.digest.session import digest_of
 from recollect.insight.digest.steps import exchanges
-from recollect.values.digests import Digest
+from recollect.values.digests import PATTERNS, Digest
+
+DECISION_LINES = 12
 
 
 @cache
@@ -68,7 +70,18 @@ def _details(lab: Lab, scorer: ModuleType, labels: Sequence[Label]) -> Iterator[
     tested = [(row, made) for row, made in told if row["tests"]["run"]]
     yield share("how the last run ended", [made.tests.last == row["tests"]["last"] for row, made in tested])
     yield share("something is open", [bool(made.open) == bool(row["open"]) for row, made in told])
+    said = [(int(each.entry), row) for row, made in told for each in made.decisions]
+    wanted = [(want["line"], row) for row, _ in told for want in row["decisions"]]
+    met = [any(_near(line, other) for other, of in said if of is row) for line, row in wanted]
+    yield share("decisions found", met)
+    labelled = [any(_near(line, want["line"]) for want in row["decisions"]) for line, row in said]
+    yield share("decisions told that are labelled", labelled)
     yield _files(scorer, told)
+
+
+def _near(line: int, other: int) -> bool:
+    """As the labels' own scorer takes a decision for met."""
+    return abs(line - other) <= DECISION_LINES
 
 
 def _numbers(commits: Label) -> list[int]:

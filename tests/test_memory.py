@@ -178,6 +178,11 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "saved_thread": lambda memory, _: saved(memory) and memory.saved_thread("mine").pieces,
     "saved_threads": lambda memory, _: saved(memory) and len(memory.saved_threads()),
     "search": lambda memory, _: hits(memory.search("token")),
+    "headings": lambda memory, _: memory.index() and memory.headings(),
+    "search_digests": lambda memory, _: (
+        memory.index() and [hit.digest for hit in memory.search_digests("token").hits]
+    ),
+    "session_usage": lambda memory, _: memory.session_usage(SESSION),
     "session": lambda memory, _: memory.session(SESSION).facts,
     "sessions": lambda memory, _: sessions(memory),
     "show": lambda memory, _: list(memory.show(SESSION)),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import DATA
 from tests.support.claude_talk import Talk
 
 from recollect.values.text import cells
@@ -56,3 +57,44 @@ def test_every_statement_names_an_entry_that_can_be_shown(asked: Any, recollect:
     assert len(entries) == 5
     for entry in (*entries, told["entry"], told["tests"]["entry"]):
         assert recollect("show", entry, "--json").json["schema"] == "recollect.show-entry/1"
+
+
+def test_tokens_and_cost_are_those_that_usage_tells(recollect: Any) -> None:
+    recollect("ingest", DATA / "claude")
+    by_session = {row["group"]: row for row in recollect("usage", "--by", "session", "--json").json["rows"]}
+    sessions = recollect("sessions", "--json").json["sessions"]
+    with_agents = [each for each in sessions if recollect("digest", each["id"], "--json").json["subagents"]]
+    assert with_agents
+    for each in sessions:
+        told = recollect("digest", each["id"], "--json").json
+        row = by_session.get(
+            each["id"], {"tokens": 0, "cost_microdollars": told["usage"]["cost_microdollars"]}
+        )
+        assert {key: told["usage"][key] for key in ("tokens", "cost_microdollars")} == {
+            key: row[key] for key in ("tokens", "cost_microdollars")
+        }
+        said = recollect("digest", each["id"]).out
+        assert (" tokens, " in said) == bool(row["tokens"])
+        assert ("subagent: " in said or "subagents: " in said) == bool(told["subagents_usage"]["responses"])
+
+
+def test_sessions_are_listed_with_what_their_digests_say(recollect: Any, tmp_path: Path) -> None:
+    recollect("ingest", DATA / "claude")
+    listed = recollect("sessions", "--json").json["sessions"]
+    assert len(listed) > 1
+    for each in listed:
+        told = recollect("digest", each["id"], "--json").json
+        assert each["digest"] == {"title": told["title"], "outcome": told["outcome"]}
+
+
+def test_digests_are_found_by_their_words(asked: Any, recollect: Any) -> None:
+    said = recollect("digests", "gauge", "outcome:success").out
+    assert "success  " in said
+    assert "commit  50d8160 gauge: a float" in said
+    assert "\x1b" not in said
+    (told,) = recollect("digests", "gauge", "--json").json["digests"]
+    assert told["statements"][0].keys() == {"what", "text", "entry"}
+    for each in told["statements"]:
+        assert recollect("show", each["entry"], "--json").json["schema"] == "recollect.show-entry/1"
+    assert "nothing found" in recollect("digests", "zyzzyva").err
+    assert recollect("digests", "tool:Bash").code == 2

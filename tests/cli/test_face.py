@@ -243,7 +243,7 @@ class TestDocuments:
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
-            "today": ["--day", "2026-04-01"], "week": ["--day", "2026-04-03"],
+            "digests": ["token"], "today": ["--day", "2026-04-01"], "week": ["--day", "2026-04-03"],
             "activity": [], "lessons": ["--min", "1"],
             "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],

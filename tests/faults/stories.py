@@ -36,6 +36,9 @@ from tests.support.logs import said, uuid_of
 
 from recollect.config import Config
 from recollect.hooks.settle import follow_stored
+from recollect.insight.derive import STEPS
+from recollect.insight.digest import kept
+from recollect.insight.entities.profile import Entities
 from recollect.intake import ingest as ingest_module
 from recollect.intake import workers
 from recollect.light import disk as disk_module
@@ -47,6 +50,8 @@ from recollect.light.journal_frames import AROUND_BYTES
 from recollect.light.store_header import redo_path
 from recollect.memory import Memory
 from recollect.recall.saved import Edit, edit, save
+from recollect.search.digest_rows import DIGESTS, DigestRows
+from recollect.store import derived as derived_module
 from recollect.store.hdf5 import engine, mend
 from recollect.store.hdf5.check import check_path
 from recollect.store.hdf5.engine import Hdf5Store
@@ -388,6 +393,72 @@ def aside(path: Path) -> Counter[str]:
     return kinds
 
 
+class DerivingStory(Story):
+    """What is understood of sessions, step by step: while they grow, through rewrites, and begun anew."""
+
+    name = "deriving"
+    grown_from = 4
+
+    @contextlib.contextmanager
+    def set_up(self, disk: Disk) -> Iterator[None]:
+        with (
+            mock.patch.object(derived_module, "_ENTRIES_AT_ONCE", 24),
+            mock.patch.object(kept, "_STALE_MIN", 0),
+        ):
+            yield
+
+    def steps(self) -> list[Step]:
+        piece = self.segments(self.live_file, 1)[0]
+        return [
+            lambda store: ingest(store, [self.swept]),
+            understand,
+            lambda store: self.grow() or ingest(store, [self.swept]),
+            understand,
+            lambda store: store.append(piece),
+            lambda store: memory(store).checkpoint(),
+            lambda store: memory(store).compact(),
+            understand,
+            lambda store: memory(store).reparse(),
+            understand,
+        ]
+
+    def learn(self, scratch: Path) -> None:
+        super().learn(scratch)
+        assert len(self.between[2]) >= 4, "what is derived is committed as it goes"
+        with Hdf5Store(scratch / "clean.h5", disk=QuietDisk()) as store:
+            understand(store)
+            self.understood = understood(store)
+
+    def complete(self, path: Path, disk: Disk | None = None) -> None:
+        """Whatever was left of the tables, the next one to index brings them to what a clean run has."""
+        super().complete(path, disk)
+        with self.set_up(QuietDisk()), Hdf5Store(path, disk=QuietDisk()) as store:
+            understand(store)
+            assert understood(store) == self.understood
+            assert [finding for finding in check_path(path) if finding.level == "error"] == []
+
+
+def understand(store: Hdf5Store) -> None:
+    """Everything that `Memory.index` derives, each step with a writer of its own."""
+    for _, _, take_a_step in STEPS:
+        is_left = True
+        while is_left:
+            with store.writer() as writer:
+                is_left = take_a_step(writer)
+
+
+def understood(store: Hdf5Store) -> State:
+    """What the derived tables tell, in an order that does not depend on how they came about."""
+    with memory(store).view() as seen:
+        digests, known = seen.derived(DIGESTS), DigestRows(seen)
+        counted = Entities(seen).listed(type_="", project="", limit=0)
+        return {
+            "digests": sorted([str(digests[name][row]) for name in digests] for row in known.last_rows()),
+            "entities": sorted((each.type, each.name, each.mentions) for each in counted.entities),
+            "unread": counted.unread,
+        }
+
+
 class FollowingStory(Story):
     """Hooks follow transcripts as they grow, and settle at a conversation's end; nobody parses meanwhile."""
 
@@ -489,5 +560,6 @@ class PlacedConfig(Config):
 
 
 STORIES = {
-    story.name: story for story in (Story, BulkStory, HeldStory, KeepingStory, MendingStory, FollowingStory)
+    story.name: story
+    for story in (Story, BulkStory, HeldStory, KeepingStory, MendingStory, DerivingStory, FollowingStory)
 }

@@ -16,8 +16,9 @@ from tests.insight.digest.told import FOLDER, Told
 from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory, scratch
 
-from recollect.insight import tying
-from recollect.insight.tying import catch_up_ties, is_behind, ties_of
+from recollect.insight import understood
+from recollect.insight.derive import derive
+from recollect.insight.tying import ties_of
 from recollect.memory import Memory
 from recollect.search.joining import Joined, joined
 from recollect.search.ties import TIES, Tie, Ties, kept_ties, session_key
@@ -289,8 +290,7 @@ def talk(number: int, *said: str) -> Talk:
 
 
 def tie(memory: Memory) -> None:
-    with memory._store.writer() as writer:
-        catch_up_ties(writer)
+    derive(memory._store)
 
 
 def kept(memory: Memory) -> dict[int, list[tuple[int, int]]]:
@@ -338,11 +338,8 @@ def test_every_session_has_the_ties_that_would_be_made_now(memory: Memory) -> No
 def test_indexing_ties_what_is_new(memory: Memory, tmp_path: Path) -> None:
     talk(4, "siren").write(tmp_path / "logs")
     memory.ingest([tmp_path / "logs"])
-    with memory.view() as view:
-        assert is_behind(view)
+    assert kept(memory) != made_now(memory)
     memory.index()
-    with memory.view() as view:
-        assert not is_behind(view)
     assert kept(memory) == made_now(memory)
 
 
@@ -382,7 +379,7 @@ def test_a_rewrite_carries_them_and_what_comes_out_alike_is_not_added(memory: Me
 def test_superseded_rows_are_cleared_out(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tying, "_STALE_MIN", 0)
+    monkeypatch.setattr(understood, "_STALE_TIES_MIN", 0)
     for number in range(1, 12):
         talk(1, *(f"lamp{n}" for n in range(number))).write(tmp_path / "logs")
         memory.ingest([tmp_path / "logs"])
@@ -407,10 +404,10 @@ def test_a_table_that_does_not_read_costs_the_ties_and_nothing_else(
     with memory._store.view() as view:
         real = type(view).derived
 
-    def broken(self: Any, table: Any, *rows: int) -> Any:
+    def broken(self: Any, table: Any, *rows: int, **only: Any) -> Any:
         if table.name == "ties":
             raise DerivedDamaged("ties", "it rots")
-        return real(self, table, *rows)
+        return real(self, table, *rows, **only)
 
     assert len(memory.threads()) == 1
     monkeypatch.setattr(type(view), "derived", broken)

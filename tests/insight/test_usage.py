@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
@@ -14,13 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import DATA
 
-from recollect.insight.usage import TOKEN_KINDS, check_prices, explain, price_of, price_table, summarise
+from recollect.insight.usage import (
+    TOKEN_KINDS,
+    check_prices,
+    explain,
+    price_of,
+    price_table,
+    session_usage,
+    summarise,
+)
 from recollect.intake.discover import discover
 from recollect.intake.ingest import Ingest
 from recollect.store.contract import UsageColumns, View
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import NotFound, UsageError
-from recollect.values.records import Cursor, SessionFacts, SourceFile
+from recollect.values.records import Cursor, Relation, SessionFacts, SourceFile
 from recollect.values.stored import Session, Source
 from recollect.values.usage import UsageFilter, UsageLine
 from recollect.values.vocabulary import GROUPINGS
@@ -72,6 +81,40 @@ def exact_cost(row: Mapping[str, Any], prices: Mapping[str, Mapping[str, float]]
         (row[k] * Fraction(str(price[k])) / 1_000_000 for k in TOKEN_KINDS if row[k]), start=Fraction(0)
     )
     return int(dollars * 1_000_000 + Fraction(1, 2))
+
+
+class TestSessions:
+    @given(rows=responses, number=st.integers(0, 7))
+    def test_a_session_is_told_as_by_session(self, rows: list[dict[str, Any]], number: int) -> None:
+        taken = columns(rows)
+        by_session = {row.group: row for row in summarise(taken, "session", {}).rows}
+        told = session_usage(taken, f"{number:04d}-id", {})
+        listed = by_session.get(f"{number:04d}-id")
+        assert told.own.responses == (listed.responses if listed else 0)
+        assert listed is None or replace(told.own, group=listed.group, groups=listed.groups) == listed
+        assert (told.subagents, told.inside.responses) == (0, 0)
+
+    def test_what_subagents_took_is_told_apart_whoever_started_them(self) -> None:
+        taken = columns([{"session": n, "input": 10**n} for n in range(5)])
+        parents = {1: "0000-id", 2: "0001-id", 3: "0000-id", 4: "elsewhere"}
+        kinds = {1: Relation.SUBAGENT, 2: Relation.SUBAGENT, 3: Relation.FORK, 4: Relation.SUBAGENT}
+        related = {
+            row: replace(
+                each, facts=replace(each.facts, parent=parents.get(row, ""), relation=kinds.get(row, 0))
+            )
+            for row, each in cast("dict[int, Session]", taken.sessions).items()
+        }
+        told = session_usage(replace(taken, sessions=related), "0000-id", {})
+        assert (told.own.input, told.inside.input, told.subagents) == (1, 110, 2)
+
+    def test_a_session_that_is_its_own_parent_is_counted_once(self) -> None:
+        taken = columns([{"session": 0, "input": 5}])
+        known = cast("dict[int, Session]", taken.sessions)
+        own = replace(known[0].facts, parent="0000-id", relation=Relation.SUBAGENT)
+        told = session_usage(
+            replace(taken, sessions={**known, 0: replace(known[0], facts=own)}), "0000-id", {}
+        )
+        assert (told.own.input, told.inside.input, told.subagents) == (5, 0, 0)
 
 
 class TestSums:

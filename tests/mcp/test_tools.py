@@ -17,6 +17,8 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult
 from tests.mcp.conftest import command, machine
 from tests.mcp.scripted import Scripted, Start
+from tests.support.claude_talk import Talk as ClaudeTalk
+from tests.support.claude_talk import remembered
 
 from recollect.config import load_config
 from recollect.mcp.answers import ANSWERS
@@ -25,7 +27,7 @@ from recollect.memory import Memory
 from recollect.recall.fence import CLOSING, MEMORY_TAG
 from recollect.values.text import tokens
 
-RECALLING = ["search_memory", "read_memory", "recall_context", "list_threads"]
+RECALLING = ["search_memory", "read_memory", "recall_context", "read_digest", "list_threads"]
 LISTED = ["memory_status", *RECALLING, "ingest_sessions"]
 
 Talk = Callable[[Client], Awaitable[None]]
@@ -118,6 +120,7 @@ class TestAnswers:
         for text in (
             found,
             lasting.text("list_threads"),
+            lasting.text("read_digest", session="5a3e1c00"),
             lasting.text("read_memory", id=id_),
             lasting.text("recall_context", search_terms=["token"]),
         ):
@@ -127,6 +130,39 @@ class TestAnswers:
     def test_what_is_recalled_is_never_structured(self) -> None:
         """Clients hand a model the structured part alone, and that has no fence."""
         assert [tool.name for tool in TOOLS if tool.listed and tool.output is None] == RECALLING
+
+    def test_a_digest_says_what_happened_each_with_an_id_that_can_be_read(self, lasting: Scripted) -> None:
+        said = lasting.text("read_digest", session="5a3e1c00")
+        assert "success: " in said
+        assert "tokens, $0.04" in said
+        stated = re.findall(r"^(asked|changed|closing answer): .* \[([0-9a-f.]+)\]$", said, re.MULTILINE)
+        assert {what for what, _ in stated} == {"asked", "changed", "closing answer"}
+        for _, id_ in stated:
+            assert id_ in lasting.text("read_memory", id=id_)
+
+    def test_a_digest_keeps_to_its_budget_and_says_what_it_leaves_out(self, tmp_path: Path) -> None:
+        told = ClaudeTalk(1, "/home/ada/harbor")
+        for number in range(9):
+            told.user(f"Let tide {number} run, " + "as the gauge has it " * 12)
+            told.call("Bash", "done", command=f"python tide.py --number {number} > tide{number}.txt")
+        told.assistant("All tides run.")
+        with remembered(tmp_path, told) as memory:
+            whole, less = (
+                ANSWERS["read_digest"](memory, session="00000001", budget_tokens=budget).text
+                for budget in (2_000, 400)
+            )
+        assert tokens(less) <= 400 < tokens(whole) <= 2_000
+        assert "success: " in less
+        assert re.search(r"; \d+ more statements would not fit budget_tokens", less)
+        assert "would not fit" not in whole
+
+    def test_threads_say_how_they_ended_once_digests_are_kept(
+        self, environment: dict[str, str], start: Start, tmp_path: Path
+    ) -> None:
+        written(tmp_path, 1)
+        client = start().hello()
+        client.call("ingest_sessions")
+        assert "  abandoned  marmalade 1" in client.text("list_threads")
 
     def test_a_hit_tells_what_reading_it_costs(self, lasting: Scripted) -> None:
         found = lasting.text("search_memory", query="refresh", k=1)
@@ -263,6 +299,7 @@ class TestHostileText:
         for text in (
             found,
             client.text("list_threads"),
+            client.text("read_digest", session="00000000"),
             client.text("read_memory", id=id_, whole=True),
             client.text("recall_context", search_terms=["marmalade"]),
         ):

@@ -17,6 +17,7 @@ from tests.support.memories import open_memory
 
 from recollect.cli.catalog import catalog as catalog_command
 from recollect.cli.screen import Screen
+from recollect.insight.derive import derive
 from recollect.insight.preferences import agreed, gist, left_open, open_tasks, remarks
 from recollect.insight.project_past import (
     CALLS_READ,
@@ -156,6 +157,19 @@ class TestThreads:
             prompt("Mend it"), answer("The quay is mended."), prompt("push"), answer("Done."), title="Quay"
         )
         assert "Quay: The quay is mended." in world.catalog().sections["threads"][0]
+
+    def test_of_what_did_not_work_a_kept_digest_says_so(self, world: World) -> None:
+        failing = Entry(Kind.CALL, '{"command": "pytest -q"}', tool="Bash", call="1")
+        red = Entry(Kind.RESULT, "1 failed, 2 passed", Flag.ERROR, tool="Bash", call="1")
+        world.talk(
+            prompt("Mend the quay"), failing, red, answer("The test of the quay still fails."), title="Quay"
+        )
+        world.talk(prompt("Paint the buoy"), answer("Done, the buoy is red."), title="Buoy", day=1)
+        before = world.catalog().sections["threads"]
+        derive(world.store)
+        buoy, quay = world.catalog().sections["threads"]
+        assert buoy == before[0]
+        assert quay == before[1].replace("Quay:", "Quay (failed):")
 
     def test_an_answer_of_code_alone_is_an_answer(self, world: World) -> None:
         world.talk(prompt("Show me the winch"), answer("```\ncode\n```"))

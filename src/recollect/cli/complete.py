@@ -42,7 +42,7 @@ def add_words(commands: Any) -> None:
     limit(command, 50, "values")
 
 
-_QUERIES = ("search", "how")
+_QUERIES = ("search", "how", "digests")
 _SESSIONS_MAX = 200
 
 

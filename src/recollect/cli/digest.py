@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command
-from recollect.present.digests import digest_object, digest_statements, effort_text, pattern_text
+from recollect.present.digests import digest_object, digest_statements, effort_text, pattern_text, usage_text
 from recollect.values.text import cells, ellipsis, moment, one_line
 
 if TYPE_CHECKING:
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
     from recollect.values.digests import Digest
     from recollect.values.stored import Session
+    from recollect.values.usage import SessionUsage
 
 _LABEL = 8
 _TEXT_CELLS = 55  # beside a label and an id, in 80
 _REPORT_CHARS = 600
-_COLOURS = {"success": "green", "failed": "red", "abandoned": "yellow", "unknown": "dim"}
+COLOURS = {"success": "green", "failed": "red", "abandoned": "yellow", "unknown": "dim"}
 
 
 def add_words(commands: Any) -> None:
@@ -39,10 +40,11 @@ def digest(args: argparse.Namespace, screen: Screen) -> int:
     """A session's digest."""
     with open_memory(args) as memory:
         session, made = memory.digest(args.session)
+        usage = memory.session_usage(session.facts.id)
     if screen.json:
-        screen.object("digest", digest_object(session, made))
+        screen.object("digest", digest_object(session, made, usage))
         return 0
-    _print_head(session, made, screen)
+    _print_head(session, made, usage, screen)
     before = ""
     for what, text, entry in digest_statements(made):
         label = what if what != before else ""
@@ -56,7 +58,7 @@ def digest(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _print_head(session: Session, made: Digest, screen: Screen) -> None:
+def _print_head(session: Session, made: Digest, usage: SessionUsage, screen: Screen) -> None:
     facts = session.facts
     whose = "imported" if session.imported else ""
     place = (facts.agent, one_line(facts.project, 30), moment(facts.started_ms, "%Y-%m-%d %H:%M"), whose)
@@ -64,5 +66,7 @@ def _print_head(session: Session, made: Digest, screen: Screen) -> None:
     screen.line(Styled("  ".join(filter(None, place)), "dim"))
     outcome = str(made.ending.outcome)
     why = (f": {made.ending.why}", Styled(f"  {made.ending.entry}", "cyan"))
-    screen.line(Styled(outcome, _COLOURS[outcome]), *why)
-    screen.line(Styled("; ".join(filter(None, (effort_text(made), pattern_text(made)))), "dim"))
+    screen.line(Styled(outcome, COLOURS[outcome]), *why)
+    for told in (effort_text(made), usage_text(usage), pattern_text(made)):
+        if told:
+            screen.line(Styled(told, "dim"))

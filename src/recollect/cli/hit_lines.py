@@ -61,11 +61,11 @@ def said_parts(said: Said) -> list[Part]:
 # -- by session ------------------------------------------------------------------------------
 
 
-def session_head(session: Session) -> Cells:
+def session_head(session: Session, title: str = "") -> Cells:
     """What a conversation is called, its project, agent, age and id: one line."""
     facts = session.facts
     return [
-        (Column("title", gives=TITLE), Styled(one_line(facts.headline, 72) or "(no title)", "bold")),
+        (Column("title", gives=TITLE), Styled(one_line(title or facts.headline, 72) or "(no title)", "bold")),
         (Column("project", gives=PROJECT), one_line(last_names(facts.project), 40)),
         (Column("agent", drops=1), one_line(facts.agent, 12)),
         (Column("log"), Styled("imported" if session.imported else "", "dim")),

@@ -22,11 +22,11 @@ ABOUT = "The memory your coding agents run on: every conversation, lossless, in 
 
 # The order of the help; commands that are not here follow behind.
 _ORDER = (
-    "start", "ingest", "search", "blame", "why", "how", "fix", "digest", "today", "week", "activity",
-    "lessons", "show", "tail", "sessions", "projects", "usage", "status", "init", "hook", "watch", "mcp",
-    "catalog", "threads", "thread", "entities", "entity", "recall", "assemble", "saved", "resume", "index",
-    "export", "inspect", "convert", "check", "reparse", "compact", "snapshot", "complete", "completion",
-    "embedder",
+    "start", "ingest", "search", "blame", "why", "how", "fix", "digest", "digests", "today", "week",
+    "activity", "lessons", "show", "tail", "sessions", "projects", "usage", "status", "init", "hook",
+    "watch", "mcp", "catalog", "threads", "thread", "entities", "entity", "recall", "assemble", "saved",
+    "resume", "index", "export", "inspect", "convert", "check", "reparse", "compact", "snapshot",
+    "complete", "completion", "embedder",
 )  # fmt: skip
 
 _EXAMPLES = (

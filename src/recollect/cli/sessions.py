@@ -10,6 +10,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, count
 from recollect.present.agents import enumeration, names
+from recollect.present.digests import heading_object
 from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import last_names, relation_text, session_object
 from recollect.present.short_ids import short_ids
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from recollect.values.digests import Heading
     from recollect.values.stored import Session
 
 
@@ -54,6 +56,7 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         everything = memory.sessions()
         tokens = {row.group: row.tokens for row in memory.usage("session").rows}
+        headings = memory.headings() if screen.json else {}
     fitting = [each for each in reversed(everything) if _fits(each, args)]
     shown = fitting if args.all else [s for s in fitting if s.facts.relation != Relation.SUBAGENT]
     hidden = len(fitting) - len(shown)
@@ -65,7 +68,7 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
             {
                 "total": len(shown),
                 "subagents_hidden": hidden,
-                "sessions": [_object(each, names, tokens) for each in listed],
+                "sessions": [_object(each, names, tokens, headings) for each in listed],
             },
         )
         return 0
@@ -86,9 +89,12 @@ def _fits(session: Session, args: argparse.Namespace) -> bool:
     return named and (not args.agent or args.agent == facts.agent)
 
 
-def _object(session: Session, names: dict[str, str], tokens: dict[str, int]) -> dict[str, Any]:
-    facts = session.facts
-    return {**session_object(session), "short": names[facts.id], "tokens": tokens.get(facts.id, 0)}
+def _object(
+    session: Session, names: dict[str, str], tokens: dict[str, int], headings: dict[str, Heading]
+) -> dict[str, Any]:
+    id_ = session.facts.id
+    told = heading_object(headings.get(id_))
+    return {**session_object(session), "short": names[id_], "tokens": tokens.get(id_, 0), "digest": told}
 
 
 def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen) -> None:

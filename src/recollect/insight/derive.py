@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.insight.digest import kept
+from recollect.insight import understood
 from recollect.insight.entities import table as entities
 from recollect.light.pool import WORKERS_MAX, Pool, serve
 from recollect.search.mentions import TABLES
@@ -31,34 +31,52 @@ class Insight:
     """Something that is derived: what it is called, and the tables that grow together.
 
     `read(view, start, stop)` does the work, and what it gives can be sent to another process;
-    `rows(view, read)` are the rows of each table, `tidy(writer)` follows each step.
+    `rows(view, read)` are the rows of each table. Behind all steps `tidy(writer)`, where it `is_untidy`.
     """
 
     name: str
     tables: Sequence[DerivedTable]
     read: Callable[[View, int, int], Any]
     rows: Callable[[View, Any], Sequence[Mapping[str, Column]]]
+    is_untidy: Callable[[View], bool] = lambda view: False
     tidy: Callable[[Writer], None] = lambda writer: None
 
 
 INSIGHTS = (
     Insight("entities", TABLES, entities.read, entities.rows),
-    Insight("digests", (kept.DIGESTS,), kept.read, lambda view, read: (read,), kept.clear_out),
+    Insight(
+        "digests",
+        understood.TABLES,
+        understood.read,
+        lambda view, read: read,
+        understood.is_untidy,
+        understood.tidy,
+    ),
 )
 
 
 def derive(store: Store, ahead: Ahead | None = None, progress: Progress | None = None) -> None:
     """Bring everything that is derived up to date."""
     for place, insight in enumerate(INSIGHTS):
-        with store.view() as view:
-            total, left = view.info().rows_end, unbuilt(view, insight.tables)
         with contextlib.suppress(DerivedDamaged):  # of what must not be lost; a repair saves what reads
-            while left:
-                if progress is not None:
-                    progress(insight.name, total - left, total)
-                with store.writer(timeout=WRITER_SECONDS) as writer:  # let others write in between
-                    take_a_step(writer, place, ahead)
-                    left = unbuilt(writer.view(), insight.tables)
+            _catch_up(store, place, ahead, progress)
+            with store.view() as view:
+                is_untidy = insight.is_untidy(view)
+            if is_untidy:
+                with store.writer(timeout=WRITER_SECONDS) as writer:
+                    insight.tidy(writer)
+
+
+def _catch_up(store: Store, place: int, ahead: Ahead | None, progress: Progress | None) -> None:
+    insight = INSIGHTS[place]
+    with store.view() as view:
+        total, left = view.info().rows_end, unbuilt(view, insight.tables)
+    while left:
+        if progress is not None:
+            progress(insight.name, total - left, total)
+        with store.writer(timeout=WRITER_SECONDS) as writer:  # let others write in between
+            take_a_step(writer, place, ahead)
+            left = unbuilt(writer.view(), insight.tables)
 
 
 def take_a_step(writer: Writer, place: int = 0, ahead: Ahead | None = None) -> None:
@@ -77,7 +95,6 @@ def take_a_step(writer: Writer, place: int = 0, ahead: Ahead | None = None) -> N
         for table in insight.tables:
             writer.drop_derived(table)
         advance(writer, insight.tables, make)
-    insight.tidy(writer)
 
 
 # -- ahead, in other processes -------------------------------------------------------------------

@@ -7,13 +7,13 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from recollect.insight.digest.kept import key_of
 from recollect.insight.digest.session import digest_of
 from recollect.insight.digest.steps import exchanges
 from recollect.insight.plans import begun_plan, plan_name, proposed_plan
 from recollect.insight.threads import beginning, listed
 from recollect.insight.topology import Sessions, rewinds
 from recollect.insight.usage import summarise
+from recollect.search.digest_rows import key_of
 from recollect.search.joining import Joined, joined
 from recollect.search.ties import kept_ties
 from recollect.store.contract import UsageColumns, View

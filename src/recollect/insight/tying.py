@@ -1,7 +1,6 @@
 """Makes a session's ties: what could show that another session goes on with its work.
 
-Pure, from a session's entries and facts. A table keeps them (`recollect.search.ties`); a session that goes on
-is tied anew, and its last rows count.
+Pure, from a session's entries and facts. A table keeps them (`recollect.search.ties`).
 """
 
 from __future__ import annotations
@@ -12,22 +11,19 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from recollect.insight.digest.changes import changed_files
-from recollect.insight.digest.steps import exchanges
+from recollect.insight.digest.steps import Exchange, exchanges
 from recollect.insight.plans import begun_plan, heading_of, plan_name, proposed_plan
 from recollect.light.sources import is_conversation
-from recollect.search.ties import TIES, Tie, current, session_key
-from recollect.store.contract import View, Writer
-from recollect.store.derived import Column, catch_up, stored_table
-from recollect.values.errors import DerivedDamaged
+from recollect.search.ties import Tie
+from recollect.store.derived import Column
 from recollect.values.ids import name_key
 from recollect.values.records import Flag, Kind, Relation, SessionFacts
 from recollect.values.stop_words import EVERYDAY
-from recollect.values.stored import Session, StoredEntry
+from recollect.values.stored import StoredEntry
 from recollect.values.titles import EMPTY_WORDS, TITLE_AGENT, telling
 
 Found = list[tuple[Tie, int]]
 
-_STALE_MIN = 4_000  # superseded rows that are not worth clearing out
 _PROMPTS_MAX = 32  # from either end
 _FILES_MAX = 40
 _WORDS_MAX = 24
@@ -38,9 +34,16 @@ _TEXT_CHARS = 2_000
 _REQUEST_CHARS = 40  # a shorter one may be said twice by chance
 
 
-def ties_of(entries: Sequence[StoredEntry], facts: SessionFacts) -> Found:
-    """The ties of a session, each once, behind its mark."""
-    made = exchanges(entries)
+def ties_of(
+    entries: Sequence[StoredEntry], facts: SessionFacts, made: Sequence[Exchange] | None = None
+) -> Found:
+    """The ties of a session, each once, behind its mark; `made` are its exchanges, where they are known.
+
+    A subagent belongs to whoever started it, and what is no conversation to nobody.
+    """
+    if facts.relation == Relation.SUBAGENT or not is_conversation(facts.agent):
+        return [(Tie.MARK, 0)]
+    made = exchanges(entries) if made is None else made
     prompts = [each.prompt for each in made if each.prompt is not None and not each.is_command]
     prompts = [each for each in prompts if each.entry.is_said and not each.entry.flags & Flag.EXPORTED]
     first = _first(prompts)
@@ -59,89 +62,8 @@ def ties_of(entries: Sequence[StoredEntry], facts: SessionFacts) -> Found:
     return list(dict.fromkeys(found))
 
 
-def catch_up_ties(writer: Writer) -> int:
-    """Tie every session that has news; returns how many rows came new."""
-    added = catch_up(writer, TIES, _Maker(writer.view()))
-    added += _tie_the_rest(writer)
-    view = writer.view()
-    stored = stored_table(view, TIES)
-    ties = current(view.derived(TIES))
-    if stored.rows > 2 * len(ties.key) + _STALE_MIN:
-        writer.drop_derived(TIES)
-        columns: dict[str, Column] = {"session": ties.session, "kind": ties.kind, "key": ties.key}
-        writer.add_derived(TIES, columns, built_to=stored.built_to)
-        writer.commit()
-    return added
-
-
-def is_behind(view: View) -> bool:
-    """Whether any session has news that it is not tied by; not where the table does not read."""
-    info = view.info()
-    try:
-        return len(_marked(view)) < info.sessions or stored_table(view, TIES).built_to < info.rows_end
-    except DerivedDamaged:
-        return False
-
-
-def _marked(view: View) -> set[int]:
-    """The sessions that were looked at."""
-    columns = view.derived(TIES)
-    session, kind = np.asarray(columns["session"]), np.asarray(columns["kind"])
-    return set(session[kind == Tie.MARK].tolist())
-
-
-def _tie_the_rest(writer: Writer) -> int:
-    """Tie what shows nothing that another session did not show first: no entry of it is new."""
-    view = writer.view()
-    known = _marked(view)
-    if len(known) >= view.info().sessions:
-        return 0
-    rest = [(key, each) for each in view.sessions() if (key := session_key(each)) not in known]
-    if not rest:
-        return 0
-    columns = _columns([(key, _made(view, each)) for key, each in rest])
-    writer.add_derived(TIES, columns, built_to=stored_table(view, TIES).built_to)
-    writer.commit()
-    return len(columns["key"])
-
-
-class _Maker:
-    """Makes the rows of some entries: the ties of sessions that have no later ones."""
-
-    def __init__(self, view: View) -> None:
-        # Only behind a rewrite is everything looked at again; otherwise what has new entries is new.
-        is_carried = stored_table(view, TIES).built_to == 0
-        self._known = _by_session(view) if is_carried else {}
-
-    def __call__(self, view: View, start: int, stop: int) -> dict[str, Column]:
-        made: list[tuple[int, Found]] = []
-        sessions = view.session_rows()
-        for row in view.sessions_in(start, stop):
-            rows = view.session_columns(row, "row")["row"]
-            if not len(rows) or rows[-1] >= stop:
-                continue
-            key, found = session_key(sessions[row]), _made(view, sessions[row])
-            if self._known.get(key) != found:
-                made.append((key, found))
-        return _columns(made)
-
-
-def _made(view: View, session: Session) -> Found:
-    """A subagent belongs to whoever started it, and what is no conversation to nobody."""
-    if session.facts.relation == Relation.SUBAGENT or not is_conversation(session.facts.agent):
-        return [(Tie.MARK, 0)]
-    return ties_of(list(view.entries(session)), session.facts)
-
-
-def _by_session(view: View) -> dict[int, Found]:
-    ties = current(view.derived(TIES))
-    found: dict[int, Found] = {}
-    for session, kind, key in zip(ties.session.tolist(), ties.kind.tolist(), ties.key.tolist(), strict=True):
-        found.setdefault(session, []).append((Tie(kind), key))
-    return found
-
-
-def _columns(made: Sequence[tuple[int, Found]]) -> dict[str, Column]:
+def tie_columns(made: Sequence[tuple[int, Found]]) -> dict[str, Column]:
+    """Ties as rows of the table."""
     rows = [(key, *tie) for key, found in made for tie in found]
     return {
         "session": np.array([row[0] for row in rows], "<u8"),

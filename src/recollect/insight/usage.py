@@ -21,8 +21,9 @@ import numpy as np
 
 from recollect.store.contract import Array, UsageColumns, View
 from recollect.values.errors import NotFound, UsageError
+from recollect.values.records import Relation
 from recollect.values.stored import Session
-from recollect.values.usage import UsageFilter, UsageLine, UsageReport, UsageRow
+from recollect.values.usage import SessionUsage, UsageFilter, UsageLine, UsageReport, UsageRow
 from recollect.values.vocabulary import GROUPINGS
 
 TOKEN_KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
@@ -60,6 +61,27 @@ def summarise(
     every = tuple(sorted(set().union(*models)))
     total = _row((TOTAL,), sum(responses), sum(unknown), every, *map(sum, sums))
     return UsageReport(by, _ordered(rows, by), total, prices_as_of())
+
+
+def session_usage(columns: UsageColumns, id_: str, prices: Mapping[str, Mapping[str, float]]) -> SessionUsage:
+    """What the session of an id took, and those of its subagents, whoever started them."""
+    every = {row: session.facts for row, session in columns.sessions.items()}
+    own = {row for row, facts in every.items() if facts.id == id_}
+    started = [(row, facts) for row, facts in every.items() if facts.relation == Relation.SUBAGENT]
+    ids, inside = {id_}, set[int]()
+    while found := {row for row, facts in started if facts.parent in ids} - inside - own:
+        inside |= found
+        ids |= {every[row].id for row in found}
+    took, took_inside = (_total(_of_rows(columns, each), prices) for each in (own, inside))
+    return SessionUsage(took, took_inside, len(inside))
+
+
+def _of_rows(columns: UsageColumns, sessions: set[int]) -> UsageColumns:
+    return _those(columns, np.isin(columns.session, np.fromiter(sessions, np.int64)))
+
+
+def _total(columns: UsageColumns, prices: Mapping[str, Mapping[str, float]]) -> UsageRow:
+    return summarise(columns, "", prices).total
 
 
 def explain(
@@ -231,6 +253,10 @@ def _chosen(columns: UsageColumns, only: UsageFilter) -> UsageColumns:
         rows, at = _distinct(columns.session)
         wanted = [_is_wanted(columns.sessions[row], only) for row in rows.tolist()]
         fits &= np.array(wanted, bool)[at]
+    return _those(columns, fits)
+
+
+def _those(columns: UsageColumns, fits: Array) -> UsageColumns:
     kept = {name: getattr(columns, name)[fits] for name in ("session", "model", "time", "line", *_COUNTED)}
     return replace(columns, **kept)
 

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.light.project import project_of
 from recollect.mcp.tools import SEARCH_TOKENS
+from recollect.present.digests import digest_statements, effort_text, pattern_text, usage_text
 from recollect.present.fenced import fenced_blocks
 from recollect.present.hits import behind_note
 from recollect.values.budgets import RECALL_TOKENS
+from recollect.values.digests import Outcome
 from recollect.values.records import Flag
 from recollect.values.text import age, many, moment, one_line, printable
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
+    from recollect.values.digests import Digest, Heading
     from recollect.values.history import Thread
     from recollect.values.hits import Fresh, Hit, Results
     from recollect.values.reports import Report
+    from recollect.values.stored import Session
+    from recollect.values.usage import SessionUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +140,25 @@ def search_conversation_memory(
     )
 
 
+def read_digest(memory: Memory, *, session: str, budget_tokens: int) -> Answer:
+    """What happened in a session, as much of it as fits."""
+    found, made = memory.digest(session)
+    usage = memory.session_usage(found.facts.id)
+    blocks = list(_digest_head(found, made, usage))
+    head = len(blocks)
+    blocks += [f"{what}: {one_line(text, _STATEMENT_CELLS)} [{entry}]" for what, text, entry in _told(made)]
+
+    def foot(shown: int) -> list[str]:
+        left = f"; {many(len(blocks) - max(shown, head), 'more statement')} would not fit budget_tokens"
+        return ["read_memory with an [id] shows the place" + (left if shown < len(blocks) else "")]
+
+    return Answer(fenced_blocks(blocks, foot, budget_tokens, kind="digest", session=found.facts.id))
+
+
 def list_threads(memory: Memory, *, project: str, limit: int, budget_tokens: int) -> Answer:
     """Pieces of work, the newest first."""
-    threads = memory.threads(project)
-    blocks = [_thread(each) for each in threads[:limit]]
+    threads, headings = memory.threads(project), memory.headings()
+    blocks = [_thread(each, headings) for each in threads[:limit]]
 
     def foot(shown: int) -> list[str]:
         older = f"; {len(threads) - shown:,} older ones are not shown" if shown < len(threads) else ""
@@ -172,6 +192,7 @@ ANSWERS: Mapping[str, Callable[..., Answer]] = {
     "read_memory": read_memory,
     "recall_context": recall_context,
     "recall_get_context": recall_context,
+    "read_digest": read_digest,
     "list_threads": list_threads,
     "search_conversation_memory": search_conversation_memory,
 }
@@ -183,6 +204,8 @@ PATIENCE_SECONDS = 3.0  # of a search that finds nothing while somebody is writi
 PAUSE_SECONDS = 0.2
 _MINUTES = "%Y-%m-%d %H:%M"
 _SNIPPET_CELLS = 320
+_STATEMENT_CELLS = 240
+_REPORT_CELLS = 600
 _NOTE_CELLS = 160
 _NOTES_MAX = 4
 _TITLES_MAX = 3
@@ -230,10 +253,33 @@ def _more(results: Results, shown: int, offset: int) -> str:
     return f"{told}; {left} more would not fit budget_tokens" if left else told
 
 
-def _thread(thread: Thread) -> str:
+def _digest_head(session: Session, digest: Digest, usage: SessionUsage) -> Iterator[str]:
+    facts, ending = session.facts, digest.ending
+    place = (facts.agent, facts.project, facts.branch, moment(facts.started_ms, _MINUTES))
+    yield one_line(digest.title, 120)
+    yield _spaced(*(one_line(part, 60) for part in place), "imported" if session.imported else "")
+    shown = f" [{ending.entry}]" if ending.entry else ""
+    yield f"{ending.outcome}: {one_line(ending.why, _STATEMENT_CELLS)}{shown}"
+    yield "; ".join(filter(None, (effort_text(digest), usage_text(usage), pattern_text(digest))))
+
+
+def _told(digest: Digest) -> Iterator[tuple[str, str, str]]:
+    """What, text and entry of each statement; how it closed first, where a budget cuts last."""
+    if digest.report is not None:
+        yield "closing answer", digest.report.text, digest.report.entry
+    yield from digest_statements(digest)
+
+
+def _thread(thread: Thread, headings: Mapping[str, Heading]) -> str:
+    ordered = sorted(thread.sessions, key=lambda each: (each.facts.ended_ms, each.facts.id))
+    told = [headings[each.facts.id] for each in reversed(ordered) if each.facts.id in headings]
+    # The last one of which something can be said; a client is often opened once more and left.
+    heading = next((each for each in told if each.outcome != Outcome.UNKNOWN), next(iter(told), None))
+    last = ordered[-1].facts.id
     head = _spaced(
         moment(thread.ended_ms, _MINUTES),
-        one_line(thread.title, 100) or "(no title)",
+        str(heading.outcome) if heading else "",
+        one_line(heading.title if heading else thread.title, 100) or "(no title)",
         one_line(thread.project, 60),
         one_line(thread.branch, 40),
         "imported" if thread.imported else "",
@@ -246,8 +292,10 @@ def _thread(thread: Thread) -> str:
         one_line(thread.title, 60),
     }
     also = f"\n    also: {'; '.join(sorted(titles)[:_TITLES_MAX])}" if titles else ""
-    agents = f"{', '.join(thread.agents)}, " if len(thread.agents) > 1 else ""
-    return f"{head}\n    thread:{one_line(thread.id, 60)}  {agents}{held}{also}"
+    agents = f"{', '.join(thread.agents)}," if len(thread.agents) > 1 else ""
+    newest = f"last session {one_line(last, 60)}" if last != thread.id else ""
+    place = _spaced(f"thread:{one_line(thread.id, 60)}", agents, held, newest)
+    return f"{head}\n    {place}{also}"
 
 
 def _spaced(*parts: str) -> str:

@@ -44,11 +44,18 @@ if TYPE_CHECKING:
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
     from recollect.values.days import Activity, DangerMet, Period
-    from recollect.values.digests import Digest
+    from recollect.values.digests import Digest, DigestsFound, Heading
     from recollect.values.entities import EntityList, EntityProfile, Momentum
     from recollect.values.fidelity import Delivered
     from recollect.values.history import (
-        Command, CommitBlame, Fix, Thread, ThreadStory, ThreadTree, Touch, Why,
+        Command,
+        CommitBlame,
+        Fix,
+        Thread,
+        ThreadStory,
+        ThreadTree,
+        Touch,
+        Why,
     )
     from recollect.values.hits import Fresh, Results
     from recollect.values.lessons import Lesson
@@ -66,7 +73,7 @@ if TYPE_CHECKING:
     )
     from recollect.values.saved import OpenedPiece, SavedThread
     from recollect.values.stored import Finding, Footprint, VectorModel
-    from recollect.values.usage import UsageFilter, UsageLine, UsageReport
+    from recollect.values.usage import SessionUsage, UsageFilter, UsageLine, UsageReport
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
@@ -332,6 +339,13 @@ class Memory:
 
         with self.view() as view:
             return summarise(view.usage(), by, self.config.prices, only or UsageFilter())
+
+    def session_usage(self, prefix: str) -> SessionUsage:
+        """Tokens and cost of a session, and of the subagents that were started in it."""
+        from recollect.insight.usage import session_usage
+
+        with self.view() as view:
+            return session_usage(view.usage(), _session(view, prefix).facts.id, self.config.prices)
 
     def usage_lines(
         self, by: str = "", group: str = "", limit: int | None = None, *, only: UsageFilter | None = None
@@ -866,6 +880,35 @@ class Memory:
         first = last - datetime.timedelta(days=days - 1)
         with self.view() as view:
             return period(view, first, last, project, self.config.prices)
+
+    def search_digests(
+        self, query: str = "", *, limit: int = 20, now: datetime.datetime | None = None
+    ) -> DigestsFound:
+        """Conversations whose digest has a query's words, best first; without words the newest.
+
+        Of the query language it takes words, phrases, times and what filters sessions.
+        """
+        from dataclasses import replace
+
+        from recollect.insight.digest.kept import Digests
+        from recollect.insight.digest.lookup import lookup
+        from recollect.search.projects import by_name
+        from recollect.search.query import read
+        from recollect.search.session_filters import Sessions
+
+        meant = read(query, now or datetime.datetime.now())
+        with self.view() as view:
+            found = lookup(Sessions(by_name(view)), Digests(view), meant.node, limit)
+        return replace(found, notes=meant.notes)
+
+    def headings(self) -> dict[str, Heading]:
+        """What sessions were about and how they ended, by id, where a digest is kept of all that was said."""
+        from recollect.search.digest_rows import DigestRows
+
+        with self.view() as view:
+            known = DigestRows(view)
+            told = ((each.facts.id, known.heading(each)) for each in view.sessions())
+            return {id_: heading for id_, heading in told if heading is not None}
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recollect.present.sessions import session_object
+from recollect.present.usage import usage_amounts, usage_object
 from recollect.values.text import many
 
 if TYPE_CHECKING:
-    from recollect.values.digests import Digest, Statement
+    from recollect.values.digests import Digest, DigestHit, Heading, Statement
     from recollect.values.stored import Session
+    from recollect.values.usage import SessionUsage
+
+Told = tuple[str, str, str]  # what, text and entry of a statement
 
 _MINUTE = 60_000
+# How many of each are shown, of the first and of the last.
+_SHOWN = {
+    "asked": (1, 2),
+    "changed": (6, 0),
+    "ran": (0, 3),
+    "tests": (1, 0),
+    "commit": (0, 4),
+    "opened": (0, 2),
+    "decided": (0, 4),
+    "errors": (4, 0),
+    "danger": (3, 0),
+    "open": (4, 0),
+}
+_SHOWN_AS = {"solved": "errors", "unsolved": "errors"}  # they share their room
 
 
-def digest_object(session: Session, digest: Digest) -> dict[str, Any]:
-    """All of a digest; `patterns` and `tools` are names with counts."""
+def digest_object(session: Session, digest: Digest, usage: SessionUsage) -> dict[str, Any]:
+    """All of a digest; `patterns` and `tools` are names with counts, cost is by the present prices."""
     told = asdict(digest)
     ending = told.pop("ending")
     counts = {
@@ -32,36 +50,74 @@ def digest_object(session: Session, digest: Digest) -> dict[str, Any]:
         "entry": ending["entry"],
         **told,
         **counts,
+        "usage": usage_object(usage.own),
+        "subagents": usage.subagents,
+        "subagents_usage": usage_object(usage.inside),
     }
 
 
-def digest_statements(digest: Digest) -> Iterator[tuple[str, str, str]]:
-    """What, text and entry of each statement that is shown: at most 35."""
-    yield from _named("asked", _ends(digest.asked, 3))
-    for each in digest.files[:6]:
+def heading_object(heading: Heading | None) -> dict[str, str] | None:
+    return None if heading is None else {"title": heading.title, "outcome": str(heading.outcome)}
+
+
+def digest_hit_object(hit: DigestHit, terms: Sequence[str]) -> dict[str, Any]:
+    """A conversation that was found by its digest, with the statements that have words of the question."""
+    told = words_told(hit.digest, terms)
+    return {
+        "session": session_object(hit.session),
+        "title": hit.digest.title,
+        "outcome": str(hit.digest.ending.outcome),
+        "score": round(hit.score, 4),
+        "statements": [{"what": what, "text": text, "entry": entry} for what, text, entry in told],
+    }
+
+
+def undigested_note(count: int) -> str:
+    return (
+        f"{many(count, 'conversation')} without a digest yet; `recollect index` makes them" if count else ""
+    )
+
+
+def words_told(digest: Digest, terms: Sequence[str]) -> list[Told]:
+    """The statements with words of a question, those with most of them first."""
+    counted = [(sum(term in each[1].casefold() for term in terms), each) for each in _statements(digest)]
+    return [each for count, each in sorted(counted, key=lambda pair: -pair[0]) if count]
+
+
+def digest_statements(digest: Digest) -> Iterator[Told]:
+    """Each statement that is shown: at most 35."""
+    kept: dict[str, list[Told]] = {}
+    for each in _statements(digest):
+        kept.setdefault(_SHOWN_AS.get(each[0], each[0]), []).append(each)
+    for what, told in kept.items():
+        first, last = _SHOWN[what]
+        yield from told if len(told) <= first + last else (*told[:first], *told[len(told) - last :])
+        if what == "changed" and len(told) > first:
+            yield what, f"and {many(len(told) - first, 'more file')}", told[-1][2]
+
+
+def _statements(digest: Digest) -> Iterator[Told]:
+    """All that a digest states."""
+    yield from _named("asked", digest.asked)
+    for each in digest.files:
         lines = "".join(
             f" {sign}{count}" for sign, count in (("+", each.added), ("-", each.removed)) if count
         )
         yield "changed", f"{each.path}{lines}", each.entry
-    if len(digest.files) > 6:
-        yield "changed", f"and {many(len(digest.files) - 6, 'more file')}", digest.files[-1].entry
-    yield from _named("ran", digest.commands[-3:])
+    yield from _named("ran", digest.commands)
     if digest.tests.runs:
-        yield (
-            "tests",
-            f"{many(digest.tests.runs, 'run')}, the last one {digest.tests.last}",
-            digest.tests.entry,
-        )
-    for commit in digest.commits[-4:]:
+        told = f"{many(digest.tests.runs, 'run')}, the last one {digest.tests.last}"
+        yield "tests", told, digest.tests.entry
+    for commit in digest.commits:
         yield "commit", f"{commit.hash[:10]} {commit.subject}".strip() or "(without output)", commit.entry
-    yield from _named("opened", digest.pull_requests[-2:])
-    yield from _named("decided", digest.decisions[-4:])
-    for trouble in digest.errors[:4]:
+    yield from _named("opened", digest.pull_requests)
+    yield from _named("decided", digest.decisions)
+    for trouble in digest.errors:
         times = f" ({trouble.times} times)" if trouble.times > 1 else ""
         yield ("solved" if trouble.solved else "unsolved"), f"{trouble.text}{times}", trouble.entry
-    for danger in digest.dangers[:3]:
+    for danger in digest.dangers:
         yield "danger", f"{danger.kind}, {danger.came_of_it}: {danger.command}".rstrip(": "), danger.entry
-    yield from _named("open", digest.open[:4])
+    yield from _named("open", digest.open)
 
 
 def effort_text(digest: Digest) -> str:
@@ -77,16 +133,18 @@ def effort_text(digest: Digest) -> str:
     return ", ".join([*parts, *(many(*each) for each in counted if each[0])])
 
 
+def usage_text(usage: SessionUsage) -> str:
+    """Tokens and cost, those of subagents apart; "" where the log tells of none."""
+    own = usage_amounts(usage.own) if usage.own.responses else ""
+    inside = f"{many(usage.subagents, 'subagent')}: {usage_amounts(usage.inside)}"
+    return "; ".join(filter(None, (own, inside if usage.inside.responses else "")))
+
+
 def pattern_text(digest: Digest) -> str:
     """What the session's exchanges were, the most frequent first."""
     ranked = sorted(digest.patterns, key=lambda each: -each[1])
     return ", ".join(f"{name} {count}" if count > 1 else name for name, count in ranked)
 
 
-def _named(what: str, statements: tuple[Statement, ...]) -> Iterator[tuple[str, str, str]]:
+def _named(what: str, statements: tuple[Statement, ...]) -> Iterator[Told]:
     return ((what, each.text, each.entry) for each in statements)
-
-
-def _ends(statements: tuple[Statement, ...], count: int) -> tuple[Statement, ...]:
-    """The first of them and the last ones."""
-    return statements if len(statements) <= count else (statements[0], *statements[-(count - 1) :])

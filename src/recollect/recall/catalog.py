@@ -24,9 +24,11 @@ from recollect.agents.registry import all_tools
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
 from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
+from recollect.search.digest_rows import DigestRows
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
 from recollect.values.budgets import CATALOG_TOKENS
+from recollect.values.digests import Outcome
 from recollect.values.recalled import Catalog
 from recollect.values.records import Entry
 from recollect.values.stop_words import EVERYDAY
@@ -70,7 +72,7 @@ def catalog(
         return Catalog("", project, 0, now_ms)
     whole = {
         "overview": _overview(past, now_ms),
-        "threads": _thread_lines(past.talks),
+        "threads": _thread_lines(past.talks, DigestRows(view)),
         "remarks": _remark_lines(past.talks),
         "open": _open_lines(past.talks),
         "files": _files(past),
@@ -97,21 +99,30 @@ def _overview(past: ProjectPast, now_ms: int) -> list[str]:
     ]
 
 
-def _thread_lines(talks: Sequence[Talk]) -> list[str]:
+def _thread_lines(talks: Sequence[Talk], digests: DigestRows) -> list[str]:
     """Each title once: a name carries over to a conversation that nothing else ties to the one before."""
     titled: dict[str, list[Talk]] = {}
     for talk in talks:
         title = _title(talk)
         titled.setdefault(talk.thread.id if title == UNTITLED else title, []).append(talk)
-    return [_thread_line(_title(same[0]), same) for same in titled.values()]
+    return [_thread_line(_title(same[0]), same, digests) for same in titled.values()]
 
 
-def _thread_line(title: str, same: Sequence[Talk]) -> str:
+def _thread_line(title: str, same: Sequence[Talk], digests: DigestRows) -> str:
     newest, sessions = same[0], sum(len(talk.thread.sessions) for talk in same)
     said = newest.last if newest.ended else _telling(newest.answers or (newest.last,))
     state = STATES.get(newest.ended) or one_line(gist(said.entry.text, GIST_CHARS), STATE_CELLS) or "answered"
-    parts = f" ({sessions} sessions)" if sessions > 1 else ""
-    return f"- {_day(newest.thread.ended_ms)} {title}{parts}: {state}{_id(said)}"
+    bad_end = "" if newest.ended else _bad_end(newest, digests)
+    parts = ", ".join(filter(None, (f"{sessions} sessions" if sessions > 1 else "", bad_end)))
+    return f"- {_day(newest.thread.ended_ms)} {title}{f' ({parts})' if parts else ''}: {state}{_id(said)}"
+
+
+def _bad_end(talk: Talk, digests: DigestRows) -> str:
+    """How the digest says that it ended, where that was not well; its title may be of what a tool printed."""
+    last = max(talk.thread.sessions, key=lambda each: (each.facts.ended_ms, each.facts.id))
+    row = digests.row_of(last)
+    outcome = Outcome.UNKNOWN if row is None else digests.outcome(row)
+    return str(outcome) if outcome in (Outcome.FAILED, Outcome.ABANDONED) else ""
 
 
 def _telling(said: Sequence[StoredEntry]) -> StoredEntry:

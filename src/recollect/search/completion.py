@@ -14,7 +14,7 @@ from recollect.search.text.match import ROLES
 from recollect.values.errors import UsageError
 from recollect.values.records import Kind
 from recollect.values.stored import Session
-from recollect.values.vocabulary import FLAG_FIELDS, QUERY_FIELDS
+from recollect.values.vocabulary import DIGEST_FIELDS, FLAG_FIELDS, QUERY_FIELDS
 
 _OF_SESSIONS: dict[str, Callable[[Session], tuple[str, ...]]] = {
     "agent": lambda session: (session.facts.agent,),
@@ -46,6 +46,8 @@ def values(
         found = _counted(sessions, field, prefix.lower())
     elif field == "entity":
         return mentions.beginning(prefix, limit)
+    elif field in DIGEST_FIELDS:
+        found = _told(sessions, field, prefix.lower())
     elif field in _OF_TERMS:
         return _terms(text, field, prefix, limit)
     elif field in _FIXED:
@@ -61,6 +63,15 @@ def _counted(sessions: Sessions, field: str, prefix: str) -> Counter[str]:
     for session in sessions:
         for value in _OF_SESSIONS[field](session) if is_conversation(session.facts.agent) else ():
             if value and value.lower().startswith(prefix):
+                found[value] += session.entries
+    return found
+
+
+def _told(sessions: Sessions, field: str, prefix: str) -> Counter[str]:
+    found = Counter({value: 0 for value in DIGEST_FIELDS[field] if value.startswith(prefix)})
+    for session in sessions:
+        for value in sessions.told(session, field):
+            if value in found:
                 found[value] += session.entries
     return found
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from recollect.agents.registry import names
-from recollect.values.text import one_line
-from recollect.values.vocabulary import FLAG_FIELDS, KINDS, QUERY_FIELDS, TIME_FIELDS
+from recollect.values.text import hyphenated, one_line
+from recollect.values.vocabulary import DIGEST_FIELDS, FLAG_FIELDS, KINDS, QUERY_FIELDS, TIME_FIELDS
 
 QUERY_CHARS_MAX = 10_000
 DEPTH_MAX = 50
@@ -155,6 +155,15 @@ def words_of(node: Node) -> Iterator[str]:
     elif isinstance(node, AllOf | AnyOf):
         for each in node.nodes:
             yield from words_of(each)
+
+
+def asks_digests(node: Node) -> bool:
+    """Whether a query has a filter that only digests can answer."""
+    if isinstance(node, Not):
+        return asks_digests(node.node)
+    if isinstance(node, AllOf | AnyOf):
+        return any(map(asks_digests, node.nodes))
+    return isinstance(node, Is) and node.field in DIGEST_FIELDS
 
 
 # Tokens, in order of precedence. A regular expression ends at a slash that is not escaped.
@@ -342,6 +351,8 @@ class _Reader:
             return self._as_text(token, "only time: takes < and >, as in time:>2026-03-01")
         if field in TIME_FIELDS:
             return self._time(token, field, op, value)
+        if field in DIGEST_FIELDS:
+            value = hyphenated(value)
         known = _values_of(field)
         if known and value.lower() not in known:
             meant = next(iter(get_close_matches(value.lower(), known, 1)), "")
@@ -413,7 +424,7 @@ def _values_of(field: str) -> Sequence[str]:
         from recollect.search.text.match import ROLES  # which imports what is above
 
         return tuple(ROLES)
-    return FLAG_FIELDS.get(field, ())
+    return FLAG_FIELDS.get(field, ()) or DIGEST_FIELDS.get(field, ())
 
 
 def _steps(pattern: str) -> int:
@@ -467,7 +478,8 @@ _EXAMPLES = {
     "branch": "branch:main", "dir": "dir:src/auth", "entity": "entity:tantivy",
     "file": "file:token_store.py", "has": "has:image", "host": "host:laptop",
     "is": "is:error", "kind": "kind:prompt", "label": "label:domain=payments", "last": "last:30d",
-    "model": "model:opus", "on": "on:yesterday",
+    "model": "model:opus", "on": "on:yesterday", "outcome": "outcome:failed",
+    "pattern": "pattern:error-recovery",
     "project": "project:api", "role": "role:user", "session": "session:3f2a", "tag": "tag:raw:assistant",
     "thread": "thread:3f2a", "time": "time:>2026-03-01", "tool": "tool:Edit",
 }  # fmt: skip

@@ -25,7 +25,17 @@ from recollect.search.by_session import by_session, turn_ends
 from recollect.search.candidates import Gathering, Meaning, Passing, Side
 from recollect.search.mentions import Mentions
 from recollect.search.patterns import Patterns
-from recollect.search.query import QUERY_CHARS_MAX, AllOf, Node, Word, is_of_names, names_of, parse, words_of
+from recollect.search.query import (
+    QUERY_CHARS_MAX,
+    AllOf,
+    Node,
+    Word,
+    asks_digests,
+    is_of_names,
+    names_of,
+    parse,
+    words_of,
+)
 from recollect.search.session_filters import Sessions
 from recollect.search.snippet import WINDOWS, Highlighter, highlighter
 from recollect.search.text.index import Found, TextIndex
@@ -141,7 +151,14 @@ class Search:
         notes = listed.notes if hits else tuple(note for note in listed.notes if note != BY_MEANING)
         if is_of_names(node) and (unread := self._mentions.unread):
             notes += (UNREAD.format(many(unread, "entry", "entries")),)
+        notes += self._undigested() if asks_digests(node) else ()
         return Results(hits, listed.total, self._fresh, notes, explain, sessions)
+
+    def _undigested(self) -> tuple[str, ...]:
+        """What a filter on digests could not look at."""
+        count = self._sessions.undigested()
+        left_out = f"{many(count, 'conversation')} without a digest yet cannot be found so"
+        return (f"{left_out}; `recollect index` makes digests",) if count else ()
 
     @property
     def view(self) -> View:

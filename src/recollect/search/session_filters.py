@@ -1,4 +1,4 @@
-"""Which sessions a filter means: `project: label: agent: host: branch: session: thread:`.
+"""Which sessions a filter means: `project: label: agent: host: branch: session: thread: outcome: pattern:`.
 
 What is known of a session changes while it goes on, so nothing of it is in the text index;
 a filter becomes a set of session rows at the moment it is asked. Which sessions are one thread
@@ -8,15 +8,23 @@ a filter becomes a set of session rows at the moment it is asked. Which sessions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, cast
 
+from recollect.light.sources import is_conversation
+from recollect.search.digest_rows import DigestRows
 from recollect.search.joining import joined
 from recollect.search.projects import NamedView
 from recollect.search.ties import kept_ties
 from recollect.values.lazy import lazy
 from recollect.values.records import Flag
 from recollect.values.stored import Called, Session
+from recollect.values.text import hyphenated
+from recollect.values.vocabulary import DIGEST_FIELDS
 
-SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thread")
+if TYPE_CHECKING:
+    from recollect.store.contract import View
+
+SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thread", *DIGEST_FIELDS)
 
 
 class Sessions:
@@ -41,9 +49,25 @@ class Sessions:
             return self._thread(value)
         if called := _CALLED.get(field):
             return self._view.rows_called(lambda project: called(project, value))
+        if field in DIGEST_FIELDS:
+            return [row for row, session in self._all.items() if value in self.told(session, field)]
         matches = _MATCHES[field]
         wanted = value.lower()
         return [row for row, session in self._all.items() if matches(session, wanted)]
+
+    def told(self, session: Session, field: str) -> tuple[str, ...]:
+        """What a session's digest says it is, as a filter names it; nothing where there is none yet."""
+        row = self._digests.row_of(session)
+        if row is None:
+            return ()
+        if field == "outcome":
+            return (str(self._digests.outcome(row)),)
+        return tuple(map(hyphenated, self._digests.patterns(row)))
+
+    def undigested(self) -> int:
+        """How many conversations have no digest yet, or went on since."""
+        talks = (each for each in self if each.entries and is_conversation(each.facts.agent))
+        return sum(self._digests.row_of(each) is None for each in talks)
 
     def imported(self) -> list[int]:
         """The rows of the sessions that only imported logs know, in order."""
@@ -68,6 +92,10 @@ class Sessions:
     def threads(self) -> dict[int, int]:
         """For the row of each session that of the first one of its thread."""
         return joined(self._all, kept_ties(self._view)).threads
+
+    @lazy
+    def _digests(self) -> DigestRows:
+        return DigestRows(cast("View", self._view))
 
     @lazy
     def _all(self) -> dict[int, Session]:

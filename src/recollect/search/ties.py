@@ -69,6 +69,13 @@ def kept_ties(view: View) -> Ties:
         return NO_TIES
 
 
+def marked(view: View) -> set[int]:
+    """The sessions that were looked at."""
+    columns = view.derived(TIES, only=("session", "kind"))
+    session, kind = np.asarray(columns["session"]), np.asarray(columns["kind"])
+    return set(session[kind == Tie.MARK].tolist())
+
+
 def current(columns: dict[str, Column]) -> Ties:
     """Those rows of the table that count: of a session that went on, the ones made last."""
     session, kind, key = (np.asarray(columns[name]) for name in ("session", "kind", "key"))

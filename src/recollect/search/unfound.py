@@ -46,7 +46,7 @@ def _lets_through(search: Search, each: Is) -> bool:
 
 def _nobody(search: Search, each: Is) -> str:
     told = values(search.text, search.sessions, search.mentions, each.field, "", VALUES_COMPARED)
-    known = [value for value, _ in told]
+    known = [value for value, _ in told if value != each.value]
     near = near_ids(each.value, known) if each.field == "session" else near_names(each.value, known)
     asked = did_you_mean(f"{each.field}:{one_line(name, SHOWN_CELLS)}" for name in near)
     nothing = f"nothing has {each.field}:{one_line(each.value, SHOWN_CELLS)}"

@@ -138,12 +138,13 @@ def catch_up(writer: Writer, table: DerivedTable, make: Maker) -> int:
 def advance(writer: Writer, tables: Sequence[DerivedTable], make: Makers) -> bool:
     """Build tables that belong together a step further, all in one commit; False where nothing was left.
 
-    `make(view, start, stop)` gives the columns of each. Those that are not built equally far, as one of them
-    was lost, begin anew.
+    `make(view, start, stop)` gives the columns of each. Where they are not built equally far, as one of them
+    was lost, all begin anew; those that are carried keep the rows they have.
     """
     if len({stored_table(writer.view(), table).built_to for table in tables}) > 1:
         for table in tables:
-            writer.drop_derived(table)
+            if table.rewrite == Rewrite.DROP:
+                writer.drop_derived(table)
     ahead = ranges_left(writer.view(), tables)
     if not ahead:
         return False

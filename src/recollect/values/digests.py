@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.values.stored import Session
 
 
 class Outcome(enum.StrEnum):
@@ -13,6 +17,22 @@ class Outcome(enum.StrEnum):
     FAILED = "failed"
     ABANDONED = "abandoned"
     UNKNOWN = "unknown"
+
+
+# What an exchange can be; the order is that of the bits in which a store keeps them.
+PATTERNS = (
+    "code writing",
+    "error recovery",
+    "architecture decision",
+    "dangerous operation",
+    "deep research",
+    "deployment",
+    "testing",
+    "debugging",
+    "refactoring",
+    "planning",
+    "review",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +50,14 @@ class Ending:
     outcome: Outcome
     why: str
     entry: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a session was about, and how it ended: its digest in one line."""
+
+    title: str
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +140,23 @@ class Digest:
     retries: int = 0
     interventions: int = 0
     screenshots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DigestHit:
+    """A session that was found by its digest; the score is 0 where no words were asked for."""
+
+    session: Session
+    digest: Digest
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class DigestsFound:
+    """Hits, best first, of `total`; `undigested` conversations have no digest yet; `terms`: looked for."""
+
+    hits: tuple[DigestHit, ...]
+    total: int
+    undigested: int
+    terms: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -151,6 +151,11 @@ def many(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def hyphenated(words: str) -> str:
+    """Words as the one that is written in a query: `error-recovery`."""
+    return "-".join(words.lower().split())
+
+
 def _is_hostile(character: str) -> bool:
     return unicodedata.category(character) in _HOSTILE and character not in "\n\t"
 

@@ -60,6 +60,15 @@ class UsageReport:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionUsage:
+    """What a session took, as a report by session has it, and what its `subagents` took together."""
+
+    own: UsageRow
+    inside: UsageRow
+    subagents: int
+
+
+@dataclass(frozen=True, slots=True)
 class UsageLine:
     """One response and the line of the log its numbers are from."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from recollect.values.digests import PATTERNS, Outcome
 from recollect.values.records import Kind
+from recollect.values.text import hyphenated
 
 MODES = ("hybrid", "text", "vector")  # of a search
 FUSIONS = ("minmax", "rrf")  # of what was found by words and by meaning
@@ -32,5 +34,7 @@ TEXT_FIELDS = (
     "tool",
 )
 FLAG_FIELDS = {"is": ("error", "imported", "meta", "sidechain", "spilled"), "has": ("image",)}
+# What only a session's digest tells.
+DIGEST_FIELDS = {"outcome": tuple(map(str, Outcome)), "pattern": tuple(map(hyphenated, PATTERNS))}
 TIME_FIELDS = ("after", "before", "last", "on", "time")
-QUERY_FIELDS = (*TEXT_FIELDS, *FLAG_FIELDS, *TIME_FIELDS)
+QUERY_FIELDS = (*TEXT_FIELDS, *FLAG_FIELDS, *DIGEST_FIELDS, *TIME_FIELDS)

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support import DATA
-from tests.support.claude_talk import Talk, remembered
+from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory, scratch
 
-from recollect.insight.digest import kept
-from recollect.insight.digest.kept import DIGESTS, Digests, key_of
+from recollect.insight.digest import kept, session
+from recollect.insight.digest.kept import Digests
 from recollect.insight.digest.session import digest_of
 from recollect.memory import Memory
+from recollect.search.digest_rows import DIGESTS, Key, key_of
 from recollect.store import derived
 from recollect.store.contract import View
 from recollect.store.derived import DerivedTable, stored_table
@@ -24,7 +25,7 @@ from recollect.values.digests import Digest
 from recollect.values.errors import DerivedDamaged
 
 
-def made_now(memory: Memory) -> dict[kept.Key, Digest]:
+def made_now(memory: Memory) -> dict[Key, Digest]:
     with memory.view() as view:
         return {
             key_of(session): digest_of(list(view.entries(session)), session.facts)
@@ -32,7 +33,7 @@ def made_now(memory: Memory) -> dict[kept.Key, Digest]:
         }
 
 
-def told(memory: Memory) -> dict[kept.Key, Digest]:
+def told(memory: Memory) -> dict[Key, Digest]:
     return {key_of(session): digest for session, digest in memory.digests()}
 
 
@@ -67,7 +68,7 @@ def test_every_session_has_the_digest_that_would_be_made_now(memory: Memory) -> 
 def test_what_is_kept_is_not_made_again(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory.index()
     before = told(memory)
-    monkeypatch.delattr(kept, "digest_of")
+    monkeypatch.setattr(session, "digest_of", None)
     assert told(memory) == before
 
 
@@ -94,13 +95,37 @@ def test_a_session_that_goes_on_is_digested_anew_and_the_others_are_not(
         assert rows(memory) == before + 1
 
 
+def test_a_fork_with_nothing_of_its_own_has_its_digest_kept_too(memory: Memory, tmp_path: Path) -> None:
+    told_once = talk(1, "one")
+    told_once.write(tmp_path / "logs")
+    (log,) = (tmp_path / "logs").rglob("*.jsonl")
+    fork = log.with_name(log.name.replace("00000001", "00000002"))
+    fork.write_bytes(log.read_bytes())
+    memory.ingest([tmp_path / "logs"])
+    memory.index()
+    with memory.view() as view:
+        fork_session = view.find_session("00000002")
+        assert fork_session.entries
+        assert Digests(view).row_of(fork_session) is not None
+
+
+def test_half_characters_are_kept_too(memory: Memory, tmp_path: Path) -> None:
+    hostile = talk(1, "the tide \ud800 of \x1b[31m")
+    hostile.write(tmp_path / "logs")
+    memory.ingest([tmp_path / "logs"])
+    memory.index()
+    assert told(memory) == made_now(memory)
+    assert memory.check() == []
+    assert memory.search_digests("tide").hits
+
+
 @pytest.mark.parametrize("rewrite", ["compact", "reparse", "repair"])
 def test_a_rewrite_carries_them_and_none_is_made_again(
     memory: Memory, rewrite: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory.index()
     before, many = told(memory), rows(memory)
-    monkeypatch.delattr(kept, "digest_of")
+    monkeypatch.setattr(session, "digest_of", None)
     getattr(memory, rewrite)()
     assert told(memory) == before
     memory.index()
@@ -150,32 +175,41 @@ def test_one_that_does_not_read_is_made_now(memory: Memory, monkeypatch: pytest.
         assert told(memory) == before
 
 
-@given(st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3), min_size=1, max_size=4))
+ANSWERS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3)
+LIVES = st.lists(st.tuples(ANSWERS, st.sampled_from(["", "", "compact", "reparse"])), min_size=1, max_size=4)
+
+
+@given(LIVES)
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-def test_step_by_step_comes_out_as_in_one_go(steps: list[list[str]]) -> None:
+def test_step_by_step_and_through_rewrites_comes_out_as_in_one_go(life: list[tuple[list[str], str]]) -> None:
     with scratch() as folder:
         with open_memory(folder / "steps.h5") as memory:
-            for number in range(len(steps)):
-                for each, answers in enumerate(steps[: number + 1]):
-                    talk(each + 1, *answers).write(folder / "logs")
+            for number, (_, rewrite) in enumerate(life, 1):
+                for each, (answers, _) in enumerate(life[:number], 1):
+                    talk(each, *answers, *map(str, range(number - each))).write(folder / "logs")
                 memory.ingest([folder / "logs"])
+                if rewrite:
+                    getattr(memory, rewrite)()
                 memory.index()
-            in_steps = told(memory)
+            in_steps = kept_rows(memory)
         with open_memory(folder / "once.h5") as memory:
             memory.ingest([folder / "logs"])
             memory.index()
-            assert told(memory) == in_steps
+            assert kept_rows(memory) == in_steps
+            assert {key: digest for key, (_, digest) in kept_rows(memory).items()} == made_now(memory)
 
 
-def test_half_a_surrogate_pair_is_no_reason_to_keep_nothing(folder: Path) -> None:
-    talk = Talk(1, "/home/ada/harbor")
-    talk.user("Let the \ud800 tides run")
-    talk.assistant("Done.")
-    with remembered(folder, talk) as memory:
-        memory.index()
-        with memory.view() as view:
-            assert len(view.derived(DIGESTS)["digest"]) == 1
-        assert memory.digest(talk.id)[1].asked[0].text == "Let the ? tides run"
+def kept_rows(memory: Memory) -> dict[Key, tuple[str, Digest]]:
+    """What the table has of every session, in columns and in its text."""
+    with memory.view() as view:
+        known, sessions = Digests(view), view.sessions()
+        rows = [known.row_of(session) for session in sessions]
+        columns = view.derived(DIGESTS)
+        return {
+            key_of(session): (str([str(columns[name][row]) for name in columns]), known.of(session))
+            for session, row in zip(sessions, rows, strict=True)
+            if row is not None
+        }
 
 
 def test_those_that_tell_something_are_found_kept_or_not(memory: Memory) -> None:

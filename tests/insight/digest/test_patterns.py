@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.insight.digest.told import FOLDER, Told
 
-from recollect.insight.digest.patterns import PATTERNS, patterns_of
+from recollect.insight.digest.patterns import patterns_of
+from recollect.values.digests import PATTERNS
 
 
 def patterns(told: Told) -> dict[str, str]:

@@ -69,6 +69,39 @@ def test_decisions_are_choices_that_the_person_made() -> None:
     ]
 
 
+def decided(answer: str, reply: str) -> list[str]:
+    told = Told().asks("Mend the gauge").says(answer).asks(reply).says("Done.")
+    return [each.text for each in told.digest.decisions]
+
+
+def test_an_answer_to_a_question_with_alternatives_is_a_decision_with_its_question() -> None:
+    question = "Want me to mend the float, or put in a new one?"
+    assert decided(f"It is broken. {question}", "mend it properly") == [f"mend it properly ({question})"]
+    assert decided("1. Mend the float\n2. Put in a **new** one\nWhich one?", "2") == ["2 (Put in a new one)"]
+    assert decided("Shall I commit or push?", "commit") == []
+    assert decided(question, "what does that cost?") == []
+    assert decided("It is mended.", "mend it properly") == []
+
+
+def test_yes_is_said_to_what_was_proposed_and_not_to_routine() -> None:
+    proposal = "Want me to read the gauge in chunks the same way as the float?"
+    assert decided(f"That was slow. {proposal}", "yes go ahead") == [f"yes go ahead ({proposal})"]
+    recommended = "I recommend a float instead of a pressure cell."
+    assert decided(f"{recommended} Shall I?", "Y") == [f"Y ({recommended})"]
+    assert decided("All is in place. Want me to commit this and push it to the branch?", "yes") == []
+    assert decided("The gauge is mended.", "yes") == []
+
+
+def test_a_decision_is_told_with_its_reason_and_a_question_is_none() -> None:
+    told = Told().asks("Let's use a float. Because cells drift in salt water. Then test it.").says("Done.")
+    (kept,) = told.digest.decisions
+    assert kept.text == "Let's use a float. Because cells drift in salt water."
+    for asked in ("Check whether the float should be closed", "can you see if it should not be red"):
+        assert Told().asks(asked).says("Done.").digest.decisions == ()
+    (japanese,) = Told().asks("固定ボタンは不要。").says("はい").digest.decisions
+    assert japanese.text == "固定ボタンは不要。"
+
+
 def test_what_is_pasted_decides_nothing_and_a_pick_does() -> None:
     told = Told().asks("See:\n" + "x " * 300 + "Use a instead of b. " * 80).says("Option 1 or option 2?")
     assert [each.text for each in told.asks("2").says("Done.").digest.decisions] == ["2"]

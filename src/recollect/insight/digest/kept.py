@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import orjson
 
-from recollect.insight.digest.patterns import PATTERNS
-from recollect.insight.digest.session import digest_of
+from recollect.search.digest_rows import DIGESTS, DigestRows
 from recollect.store.contract import View, Writer
-from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, no_rows, stored_table
+from recollect.store.derived import Column, stored_table
 from recollect.values.digests import (
+    PATTERNS,
     Changed,
     Checks,
     Commit,
@@ -34,45 +34,11 @@ from recollect.values.digests import (
 from recollect.values.errors import DerivedDamaged
 from recollect.values.stored import Session
 
-Key = tuple[str, str, str]  # a session's agent, host and id
-
-DIGESTS = DerivedTable(
-    "digests",
-    2,
-    (
-        ("agent", NAME),
-        ("host", NAME),
-        ("session", TEXT),
-        ("entries", "<u4"),
-        ("outcome", NAME),
-        ("patterns", "<u2"),  # a bit for each, in the order of PATTERNS
-        ("digest", TEXT),
-    ),
-    Rewrite.CARRY,
-)
-_FEW = ("agent", "host", "session", "entries", "outcome", "patterns")
 _STALE_MIN = 200  # superseded rows that are not worth clearing out
 
 
-def key_of(session: Session) -> Key:
-    return session.facts.agent, session.host, session.facts.id
-
-
-class Digests:
+class Digests(DigestRows):
     """The digests of a view's sessions: as they are kept, or made now for one that went on since."""
-
-    def __init__(self, view: View) -> None:
-        self._view = view
-        try:
-            columns = view.derived(DIGESTS, only=_FEW)
-        except DerivedDamaged:
-            columns = no_rows(DIGESTS, _FEW)
-        keys = zip(columns["agent"], columns["host"], columns["session"], strict=True)
-        self._rows: dict[Key, int] = {
-            (str(agent), str(host), str(session)): row for row, (agent, host, session) in enumerate(keys)
-        }
-        self._entries, self._patterns = columns["entries"], columns["patterns"]
-        self._outcomes = columns["outcome"]
 
     def of(self, session: Session) -> Digest:
         """What happened in a session."""
@@ -81,6 +47,8 @@ class Digests:
             with contextlib.suppress(DerivedDamaged):
                 (text,) = self._view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
                 return _digest(str(text))
+        from recollect.insight.digest.session import digest_of  # what reads a log is heavy to import
+
         return digest_of(list(self._view.entries(session)), session.facts)
 
     def telling(self, field: str, sessions: Iterable[Session]) -> Iterator[tuple[Session, Digest]]:
@@ -97,47 +65,18 @@ class Digests:
             elif f'"{field}":' in (text := str(texts[row])) and getattr(digest := _digest(text), field):
                 yield session, digest
 
-    def row_of(self, session: Session) -> int | None:
-        """Where the digest of a session is kept, None for one that has none, or has more entries by now."""
-        row = self._rows.get(key_of(session))
-        return row if row is not None and int(self._entries[row]) >= session.entries else None
-
-    def outcome(self, row: int) -> Outcome:
-        """How the session ended whose digest is kept there."""
-        return Outcome(self._outcomes[row])
-
-    def patterns(self, row: int) -> tuple[str, ...]:
-        """The classes that its exchanges are of."""
-        bits = int(self._patterns[row])
-        return tuple(name for place, name in enumerate(PATTERNS) if bits >> place & 1)
-
-    def last_rows(self) -> list[int]:
-        """The rows that count, in order: one for each session."""
-        return sorted(self._rows.values())
+    def texts(self) -> tuple[list[str], list[str]]:
+        """What is kept of all sessions, and their titles, by row, in small letters; "" where damaged."""
+        try:
+            kept = self._view.derived(DIGESTS, only=("digest", "title"))
+        except DerivedDamaged:
+            return [""] * len(self._entries), [""] * len(self._entries)
+        digests, titles = ([str(text).casefold() for text in kept[name]] for name in ("digest", "title"))
+        return digests, titles
 
 
-def clear_out(writer: Writer) -> None:
-    """Forget superseded rows once they are the greater part."""
-    view = writer.view()
-    stored = stored_table(view, DIGESTS)
-    if stored.rows > 2 * view.info().sessions + _STALE_MIN:
-        last = Digests(view).last_rows()
-        kept = {name: _taken(column, last) for name, column in view.derived(DIGESTS).items()}
-        writer.drop_derived(DIGESTS)
-        writer.add_derived(DIGESTS, kept, built_to=stored.built_to)
-        writer.commit()
-
-
-def read(view: View, start: int, stop: int) -> dict[str, Column]:
-    """Digest the sessions that end in these rows."""
-    known = Digests(view)
-    made: list[tuple[Session, Digest]] = []
-    sessions = view.session_rows()
-    for row in view.sessions_in(start, stop):
-        rows = view.session_columns(row, "row")["row"]
-        session = sessions[row]
-        if len(rows) and rows[-1] < stop and known.row_of(session) is None:
-            made.append((session, digest_of(list(view.entries(session)), session.facts)))
+def digest_columns(made: Sequence[tuple[Session, Digest]]) -> dict[str, Column]:
+    """Digests as rows of the table."""
     return {
         "agent": [session.facts.agent for session, _ in made],
         "host": [session.host for session, _ in made],
@@ -145,8 +84,23 @@ def read(view: View, start: int, stop: int) -> dict[str, Column]:
         "entries": np.array([session.entries for session, _ in made], np.uint32),
         "outcome": [str(digest.ending.outcome) for _, digest in made],
         "patterns": np.array([_bits(digest) for _, digest in made], np.uint16),
+        "title": [digest.title for _, digest in made],
         "digest": [_text(digest) for _, digest in made],
     }
+
+
+def is_mostly_stale(view: View) -> bool:
+    """Whether superseded rows are the greater part."""
+    return stored_table(view, DIGESTS).rows > 2 * view.info().sessions + _STALE_MIN
+
+
+def clear_out(writer: Writer) -> None:
+    """Forget superseded rows."""
+    view = writer.view()
+    stored, last = stored_table(view, DIGESTS), DigestRows(view).last_rows()
+    kept = {name: _taken(column, last) for name, column in view.derived(DIGESTS).items()}
+    writer.drop_derived(DIGESTS)
+    writer.add_derived(DIGESTS, kept, built_to=stored.built_to)
 
 
 def _bits(digest: Digest) -> int:
@@ -165,12 +119,15 @@ def _text(digest: Digest) -> str:
     told = {name: value for name, value in asdict(digest).items() if value}
     try:
         return orjson.dumps(told).decode()
-    except TypeError:  # half of a surrogate pair, which no UTF-8 has
-        return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace").decode()
+    except orjson.JSONEncodeError:  # half of a surrogate pair, which a log may hold
+        return json.dumps(told, ensure_ascii=False)
 
 
 def _digest(text: str) -> Digest:
-    told: dict[str, Any] = orjson.loads(text)
+    try:
+        told: dict[str, Any] = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        told = json.loads(text)
     ending = told["ending"]
     fields: dict[str, Any] = {
         name: tuple(made(**each) for each in told.get(name, ())) for name, made in _LISTS.items()

@@ -17,7 +17,7 @@ from recollect.insight.digest.dangers import kinds_of, pastes_secret
 from recollect.insight.digest.steps import Exchange, Step
 from recollect.insight.digest.troubles import Troubles
 from recollect.insight.shell import Simple
-from recollect.values.digests import Pattern
+from recollect.values.digests import PATTERNS, Pattern
 
 READS_MIN = 8  # reading and searching calls that make a research
 FETCHES_MIN = 2
@@ -256,17 +256,22 @@ def _review(look: _Look) -> str:
     return look.answer_id if words.REVIEW_ASKED.search(look.request) else ""
 
 
-_RULES: dict[str, Callable[[_Look], str]] = {
-    "code writing": _code,
-    "error recovery": _recovery,
-    "architecture decision": _architecture,
-    "dangerous operation": _danger,
-    "deep research": _research,
-    "deployment": _deployment,
-    "testing": _testing,
-    "debugging": _debugging,
-    "refactoring": _refactoring,
-    "planning": _planning,
-    "review": _review,
-}
-PATTERNS = tuple(_RULES)
+_RULES: dict[str, Callable[[_Look], str]] = dict(
+    zip(
+        PATTERNS,
+        (
+            _code,
+            _recovery,
+            _architecture,
+            _danger,
+            _research,
+            _deployment,
+            _testing,
+            _debugging,
+            _refactoring,
+            _planning,
+            _review,
+        ),
+        strict=True,
+    )
+)

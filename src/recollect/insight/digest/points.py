@@ -20,7 +20,10 @@ OPEN_MAX = 5
 _TEXT_CHARS = 240
 _PLAN_CHARS = 4_000
 _PROMPT_CHARS = preferences.PASTED_CHARS + 1  # more would not be read
-_PICK_CHARS = 200
+_PICK_CHARS = 300  # of a prompt that answers; a longer one is a task of its own
+_ASKED_CHARS = 500
+_PROPOSAL_CHARS = 45  # of a question that says what is proposed
+_ROUTINE_CHARS = 20  # of a prompt that is no more than "commit it"
 _TAIL_CHARS = 1_500
 
 
@@ -45,18 +48,55 @@ def _settled(before: Exchange | None, exchange: Exchange) -> Iterator[Statement]
 
 def _remarked(asked: str) -> list[str]:
     """What a prompt settles in a sentence of its own; what is pasted behind it settles nothing."""
-    _, settled = preferences.remarks(asked[:_PROMPT_CHARS])
-    said = "" if settled else preferences.spoken(asked[:_PROMPT_CHARS])
-    if not _CHOOSES.search(said):
-        return settled
-    return [each for each in preferences.sentences(said) if _CHOOSES.search(each)]
+    said = preferences.spoken(asked[:_PROMPT_CHARS])
+    _, settled = preferences.remarks(said)
+    every = preferences.sentences(said) if settled or _CHOOSES.search(said) else []
+    chosen = [
+        n
+        for n, each in enumerate(every)
+        if any(each.endswith(one) for one in settled) or (_CHOOSES.search(each) and not _ASKS.search(each))
+    ]
+    return [_with_reason(every, n) for n in chosen]
+
+
+def _with_reason(said: Sequence[str], n: int) -> str:
+    """A sentence, and the next one where that is why."""
+    because = n + 1 < len(said) and _REASON.search(said[n + 1])
+    return f"{said[n]} {said[n + 1]}" if because else said[n]
 
 
 def _picked(before: Exchange | None, asked: str) -> list[str]:
-    """A short prompt that picks one of what the agent offered."""
-    if before is None or not before.said or len(asked) >= _PICK_CHARS or not _PICKS.search(asked):
+    """What a short prompt says to an offer of the agent: which option it is, or yes to what was proposed."""
+    said = preferences.spoken(asked[:_PROMPT_CHARS]).strip()
+    if before is None or not before.said or not said or len(said) >= _PICK_CHARS or _ASKS.search(said):
         return []
-    return [asked] if _OFFERS.search(before.said[-1].entry.text[-_TAIL_CHARS:]) else []
+    text = before.said[-1].entry.text[-_TAIL_CHARS:]
+    if (number := _NUMBER.match(said)) is not None:
+        options = re.findall(rf"(?m)^\W{{0,6}}{number[1]}[.):*]+\s*(\S[^\n]{{2,200}})", text)
+        chosen = f"{said} ({preferences.bare(options[-1])})" if options else said
+        return [chosen] if _OFFERS.search(text) else []
+    question = _last_question(text)
+    if _ALTERNATIVES.search(question) and not (len(said) < _ROUTINE_CHARS and _ROUTINE.search(said)):
+        return [f"{said} ({question})"]
+    proposed = _proposed(text, question) if _AGREES.match(said) else ""
+    return [f"{said} ({proposed})"] if proposed else []
+
+
+def _last_question(text: str) -> str:
+    """What an answer asks in its last lines, "" for nothing."""
+    asked = [each for each in _QUESTION.findall(preferences.bare(text)[-_ASKED_CHARS:]) if len(each) > 8]
+    return _SENTENCE_START.split(asked[-1])[-1].strip(" -*#>") if asked else ""
+
+
+def _proposed(text: str, question: str) -> str:
+    """What a yes is said to: the question, or where that says little what the answer recommends."""
+    if _ROUTINE.search(question):
+        return ""
+    if len(question) >= _PROPOSAL_CHARS:
+        return question
+    ending = preferences.sentences(text[-_ASKED_CHARS:])
+    recommended = [each for each in ending if _RECOMMENDS.search(each)]
+    return recommended[-1] if recommended else ""
 
 
 def _answered(step: Step) -> Iterator[Statement]:
@@ -133,12 +173,39 @@ _CHOOSES = re.compile(
     r"|\b(?:i|we) (?:think|want|would like|prefer|like)\b[^.]{0,60}\b(?:should|to be|instead|approach"
     r"|option)\b"
     r"|\bdon['’]?t (?:want|need) (?:to|the|a)\b|\b(?:should|must) (?:be|not|only|use|live|go|stay)\b"
-    r"|\b(?:use|add|put|make|move) [^.]{1,80}\b(?:not|instead)\b|にして|ではなく|でいい|方針",
+    r"|\b(?:use|add|put|make|move) [^.]{1,80}\b(?:not|instead)\b"
+    r"|にして|ではなく|で(?:いい|良い|よい)|方針|不要|使わないで|廃止|経由で",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(  # which is no choice
+    r"[?？]\W*$|\bwhether\b|^\W*(?:also )?(?:investigate|check|review|see if|find out)\b"
+    r"|^\W*(?:can|could|would|will|do|does|did|is|are) (?:you|we|i|it|they|this|that|there)\b"
+    r"|^\W*(?:what|why|how|where|which|who|when)\b",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"^\W*(?:because|since|otherwise|(?:that|this) way|so that|the reason|as (?:it|that|this|the|we)\b)"
+    r"|ため|ので|から[。、]",
     re.IGNORECASE,
 )
 _OFFERS = re.compile(r"\?|？|\b(?:option|approach|alternativ)", re.IGNORECASE)
-_PICKS = re.compile(
-    r"^\W{0,3}(?:\d|[a-d]\b|option|the (?:first|second|third|last)|both|yes,? (?:but|and|use)|no,? )",
+_NUMBER = re.compile(r"^\W{0,3}(?:option |the )?(\d|[a-d])(?=[).:,]|\W*$)", re.IGNORECASE)
+_QUESTION = re.compile(r"[^!?。！？\n]*[^\W\d][?？]|[^!?。！？\n]*\)[?？]")
+_SENTENCE_START = re.compile(r"(?<=[a-z\d`)][.:])\s+(?=\S{1,40}\s)")
+_ALTERNATIVES = re.compile(r"\bor\b|それとも|か、", re.IGNORECASE)
+_AGREES = re.compile(
+    r"\W{0,3}(?:y|yes|yep|yeah|ok|okay|sure|agreed?|definitely|perfect|great|go(?: ahead)?"
+    r"|do (?:it|that|all|both|the)|please do|let['’]?s|sounds good|fix it|はい|お願い|それで|進めて)\b",
+    re.IGNORECASE,
+)
+_RECOMMENDS = re.compile(
+    r"\b(?:instead of|rather than|recommend\w*|cleanest|(?:better|best|simplest) (?:setup|option|approach|way"
+    r"|fix))\b",
+    re.IGNORECASE,
+)
+_ROUTINE = re.compile(
+    r"\b(?:commit|push|merge|deploy|proceed|continue|pr|pull request|run|start|anything|next|help"
+    r"|questions?|look|ready)\b",
     re.IGNORECASE,
 )
 _NOT_YET = re.compile(r"\bnot (?:yet )?(?:pushed|committed|merged|deployed|tested)\b", re.IGNORECASE)

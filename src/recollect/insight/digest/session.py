@@ -11,13 +11,13 @@ from recollect.insight.digest.checks import UNKNOWN, result_of, test_parts
 from recollect.insight.digest.commits import commits, pull_requests
 from recollect.insight.digest.dangers import dangers
 from recollect.insight.digest.endings import ending
-from recollect.insight.digest.patterns import PATTERNS, patterns_of
+from recollect.insight.digest.patterns import patterns_of
 from recollect.insight.digest.points import decisions, interventions, open_points
 from recollect.insight.digest.steps import Exchange, Step, exchanges
 from recollect.insight.digest.title import title_of
 from recollect.insight.digest.troubles import errors_of
 from recollect.insight.preferences import gist
-from recollect.values.digests import Checks, Digest, Statement
+from recollect.values.digests import PATTERNS, Checks, Digest, Statement
 from recollect.values.records import Kind, SessionFacts
 from recollect.values.stored import StoredEntry
 
@@ -28,9 +28,14 @@ REPORT_CHARS = 300
 _TEXT_CHARS = 240
 
 
-def digest_of(entries: Sequence[StoredEntry], facts: SessionFacts) -> Digest:
-    """What happened in a session whose entries these are; paths are told relative to its folder."""
-    made = exchanges(entries)
+def digest_of(
+    entries: Sequence[StoredEntry], facts: SessionFacts, made: Sequence[Exchange] | None = None
+) -> Digest:
+    """What happened in a session whose entries these are; paths are told relative to its folder.
+
+    `made` are their exchanges, where somebody knows them already.
+    """
+    made = exchanges(entries) if made is None else made
     steps = [step for each in made for step in each.steps]
     tests = tests_of(steps)
     errors, retries = errors_of(steps)

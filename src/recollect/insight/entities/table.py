@@ -11,9 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.insight.entities.extract import mentions_of
-from recollect.insight.entities.mention import TYPES
-from recollect.search.mentions import THINGS, key_of
+from recollect.search.mentions import THINGS, TYPES, key_of
 from recollect.store.contract import Array, View
 from recollect.store.derived import Column
 from recollect.values.records import Entry, Flag, Kind
@@ -35,6 +33,8 @@ class Read(NamedTuple):
 
 def read(view: View, start: int, stop: int) -> Read:
     """Look at the entries of some rows."""
+    from recollect.insight.entities.extract import mentions_of  # heavy, and not needed where nothing is new
+
     calls = _Calls(view, start)
     roots: dict[int, str] = {}
     things: dict[tuple[str, str], int] = {}

@@ -1,0 +1,83 @@
+"""What is kept of each session: its digest and its ties, made together of one reading.
+
+A session that goes on is read anew, and its last rows count; those before are cleared out once they are the
+greater part. What reads logs is heavy to import, and imported when something is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from recollect.insight.digest.kept import clear_out, digest_columns, is_mostly_stale
+from recollect.search.digest_rows import DIGESTS, DigestRows
+from recollect.search.ties import TIES, current, marked, session_key
+from recollect.store.contract import View, Writer
+from recollect.store.derived import Column, stored_table
+from recollect.values.stored import Session
+
+TABLES = (DIGESTS, TIES)
+Rows = tuple[dict[str, Column], dict[str, Column]]  # of each table
+
+_STALE_TIES_MIN = 4_000  # superseded rows that are not worth clearing out
+
+
+def read(view: View, start: int, stop: int) -> Rows:
+    """Look at the sessions that end in these rows of entries."""
+    return _made(view, _ending(view, start, stop))
+
+
+def is_untidy(view: View) -> bool:
+    """Whether a session was not looked at, as it has no entry of its own, or most rows are superseded."""
+    return len(marked(view)) < view.info().sessions or is_mostly_stale(view) or _has_stale_ties(view)
+
+
+def tidy(writer: Writer) -> None:
+    """Look at what has no entry of its own, and forget superseded rows once they are the greater part."""
+    view = writer.view()
+    known = marked(view)
+    if len(known) < view.info().sessions:
+        rest = [each for each in view.sessions() if session_key(each) not in known]
+        for table, columns in zip(TABLES, _made(view, rest), strict=True):
+            writer.add_derived(table, columns, built_to=stored_table(view, table).built_to)
+    view = writer.view()
+    if is_mostly_stale(view):
+        clear_out(writer)
+    if _has_stale_ties(view):
+        ties, stored = current(view.derived(TIES)), stored_table(view, TIES)
+        writer.drop_derived(TIES)
+        kept: dict[str, Column] = {"session": ties.session, "kind": ties.kind, "key": ties.key}
+        writer.add_derived(TIES, kept, built_to=stored.built_to)
+    writer.commit()
+
+
+def _ending(view: View, start: int, stop: int) -> Iterator[Session]:
+    sessions = view.session_rows()
+    for row in view.sessions_in(start, stop):
+        rows = view.session_columns(row, "row")["row"]
+        if len(rows) and rows[-1] < stop:
+            yield sessions[row]
+
+
+def _made(view: View, sessions: Iterable[Session]) -> Rows:
+    """The rows of those that have none yet, or went on since."""
+    from recollect.insight.digest.session import digest_of
+    from recollect.insight.digest.steps import exchanges
+    from recollect.insight.tying import tie_columns, ties_of
+
+    digested, tied = DigestRows(view), marked(view)
+    digests, ties = [], []
+    for session in sessions:
+        key, is_digested = session_key(session), digested.row_of(session) is not None
+        if is_digested and key in tied:
+            continue
+        entries = list(view.entries(session))
+        made = exchanges(entries)
+        if entries and not is_digested:
+            digests.append((session, digest_of(entries, session.facts, made)))
+        ties.append((key, ties_of(entries, session.facts, made)))
+    return digest_columns(digests), tie_columns(ties)
+
+
+def _has_stale_ties(view: View) -> bool:
+    rows = stored_table(view, TIES).rows
+    return rows > _STALE_TIES_MIN and rows > 2 * len(current(view.derived(TIES)).key)
