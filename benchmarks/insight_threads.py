@@ -6,7 +6,6 @@ ours stands the plain rule: the same id, parent or slug.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -69,8 +68,7 @@ def _found(memory: Memory, pairs: Sequence[Label], *, tied: bool) -> dict[str, b
 
 
 def _f1(pairs: Sequence[Label], found: dict[str, bool]) -> float:
-    is_one, said = (
-        [bool(of[pair["id"]]) for pair in pairs] for of in ({p["id"]: p["same"] for p in pairs}, found)
-    )
-    right = sum(map(operator.and_, is_one, said))
-    return 2 * right / max(sum(is_one) + sum(said), 1)
+    same = [bool(pair["same"]) for pair in pairs]
+    said = [found[pair["id"]] for pair in pairs]
+    right = sum(one and other for one, other in zip(same, said, strict=True))
+    return 2 * right / max(sum(same) + sum(said), 1)

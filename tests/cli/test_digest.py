@@ -44,7 +44,7 @@ def test_it_fits_a_screen_and_holds_no_control_character(asked: Any) -> None:
     said = asked().out
     lines = said.splitlines()
     assert len(lines) <= 50
-    assert all(cells(line) <= 80 for line in lines[4:])
+    assert all(cells(line) <= 80 for line in lines)
     assert "\x1b" not in said
     assert "\u202e" not in said
 
@@ -98,3 +98,35 @@ def test_digests_are_found_by_their_words(asked: Any, recollect: Any) -> None:
         assert recollect("show", each["entry"], "--json").json["schema"] == "recollect.show-entry/1"
     assert "nothing found" in recollect("digests", "zyzzyva").err
     assert recollect("digests", "tool:Bash").code == 2
+
+
+def test_a_long_session_takes_forty_lines_of_statements(recollect: Any, tmp_path: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    for number in range(30):
+        talk.user(f"Let's use gauge {number} instead of the float")
+        talk.call("Write", "done", file_path=f"/home/ada/harbor/gauge{number}.py", content="a\n" * number)
+        talk.call("Bash", f"error: tide {number}", failed=True, command=f"make tide{number}")
+        talk.call("Bash", f"rm: gone {number}", command=f"rm -rf build{number}")
+        talk.call("Bash", f"[main 50d816{number:02}] gauge {number}", command=f"git commit -m {number}")
+        talk.call("Bash", f"https://github.com/ada/harbor/pull/{number}", command="gh pr create --fill")
+        talk.call("Bash", "1 failed", failed=True, command="pytest -q")
+    talk.assistant("The gauges still fail. Not pushed. " + "More to say of it. " * 100)
+    talk.write(tmp_path / "logs")
+    recollect("ingest", tmp_path / "logs")
+    lines = recollect("digest", "00000001").out.splitlines()
+    blank = lines.index("")
+    assert 30 < blank <= 40
+    assert all(cells(line) <= 80 for line in lines[:blank])
+    assert cells(" ".join(lines[blank:])) <= 10 * 80
+
+
+def test_an_error_without_words_is_told_by_what_failed(recollect: Any, tmp_path: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.user("Build the tide")
+    talk.call("Bash", "", failed=True, command="make   tide")
+    talk.call("Bash", "=== tide ===\nthe tide is out", failed=True, command="make gauge")
+    talk.assistant("It does not build.")
+    talk.write(tmp_path / "logs")
+    recollect("ingest", tmp_path / "logs")
+    told = recollect("digest", "00000001", "--json").json["errors"]
+    assert {each["text"] for each in told} == {"make tide", "the tide is out"}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recollect.values.usage import SessionUsage
 
 _LABEL = 8
-_TEXT_CELLS = 55  # beside a label and an id, in 80
+_TEXT_CELLS = 54  # beside a label and an id, in 80
 _REPORT_CHARS = 600
 COLOURS = {"success": "green", "failed": "red", "abandoned": "yellow", "unknown": "dim"}
 
@@ -62,7 +62,7 @@ def _print_head(session: Session, made: Digest, usage: SessionUsage, screen: Scr
     facts = session.facts
     whose = "imported" if session.imported else ""
     place = (facts.agent, one_line(facts.project, 30), moment(facts.started_ms, "%Y-%m-%d %H:%M"), whose)
-    screen.line(Styled(one_line(made.title, 120), "bold"))
+    screen.line(Styled(one_line(made.title, 80), "bold"))
     screen.line(Styled("  ".join(filter(None, place)), "dim"))
     outcome = str(made.ending.outcome)
     why = (f": {made.ending.why}", Styled(f"  {made.ending.entry}", "cyan"))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Told = tuple[str, str, str]  # what, text and entry of a statement
 
 _MINUTE = 60_000
+_PATTERNS_SHOWN = 4
 # How many of each are shown, of the first and of the last.
 _SHOWN = {
     "asked": (1, 2),
@@ -28,7 +29,7 @@ _SHOWN = {
     "opened": (0, 2),
     "decided": (0, 4),
     "errors": (4, 0),
-    "danger": (3, 0),
+    "danger": (2, 0),
     "open": (4, 0),
 }
 _SHOWN_AS = {"solved": "errors", "unsolved": "errors"}  # they share their room
@@ -85,7 +86,7 @@ def words_told(digest: Digest, terms: Sequence[str]) -> list[Told]:
 
 
 def digest_statements(digest: Digest) -> Iterator[Told]:
-    """Each statement that is shown: at most 35."""
+    """Each statement that is shown: at most 34, which leaves six lines of forty for the head."""
     kept: dict[str, list[Told]] = {}
     for each in _statements(digest):
         kept.setdefault(_SHOWN_AS.get(each[0], each[0]), []).append(each)
@@ -108,8 +109,12 @@ def _statements(digest: Digest) -> Iterator[Told]:
     if digest.tests.runs:
         told = f"{many(digest.tests.runs, 'run')}, the last one {digest.tests.last}"
         yield "tests", told, digest.tests.entry
+    bare = [commit for commit in digest.commits if not (commit.hash or commit.subject)]
+    if bare:
+        yield "commit", f"{many(len(bare), 'commit')} of which no output is there", bare[-1].entry
     for commit in digest.commits:
-        yield "commit", f"{commit.hash[:10]} {commit.subject}".strip() or "(without output)", commit.entry
+        if commit.hash or commit.subject:
+            yield "commit", f"{commit.hash[:10]} {commit.subject}".strip(), commit.entry
     yield from _named("opened", digest.pull_requests)
     yield from _named("decided", digest.decisions)
     for trouble in digest.errors:
@@ -122,8 +127,8 @@ def _statements(digest: Digest) -> Iterator[Told]:
 
 def effort_text(digest: Digest) -> str:
     """How long it took, and what of whom, in a line."""
-    parts = [f"{round(digest.active_ms / _MINUTE)} min active"]
-    parts += [f"{round(digest.idle_ms / _MINUTE)} min idle"] if digest.idle_ms >= _MINUTE else []
+    parts = [f"{_duration(digest.active_ms)} active"]
+    parts += [f"{_duration(digest.idle_ms)} idle"] if digest.idle_ms >= _MINUTE else []
     counted = (
         (sum(count for _, count in digest.tools), "call", "calls"),
         (digest.retries, "retry", "retries"),
@@ -131,6 +136,12 @@ def effort_text(digest: Digest) -> str:
         (digest.screenshots, "screenshot", "screenshots"),
     )
     return ", ".join([*parts, *(many(*each) for each in counted if each[0])])
+
+
+def _duration(ms: int) -> str:
+    """`49 min`, `16h05`."""
+    hours, minutes = divmod(round(ms / _MINUTE), 60)
+    return f"{hours:,}h{minutes:02}" if hours else f"{minutes} min"
 
 
 def usage_text(usage: SessionUsage) -> str:
@@ -141,8 +152,8 @@ def usage_text(usage: SessionUsage) -> str:
 
 
 def pattern_text(digest: Digest) -> str:
-    """What the session's exchanges were, the most frequent first."""
-    ranked = sorted(digest.patterns, key=lambda each: -each[1])
+    """What most of the session's exchanges were, the most frequent first."""
+    ranked = sorted(digest.patterns, key=lambda each: -each[1])[:_PATTERNS_SHOWN]
     return ", ".join(f"{name} {count}" if count > 1 else name for name, count in ranked)
 
 

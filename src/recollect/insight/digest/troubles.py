@@ -56,7 +56,8 @@ class Troubles:
             oldest, _ = self._open.pop(next(iter(self._open)))
             self._ended.append(oldest)
         times = known[0].times + 1 if known else 1
-        self._open[work.parts] = Trouble(gist(step.output), times, step.results[-1].id), work
+        text = gist(step.output) or " ".join(step.command[:_END_CHARS].split())[:_TEXT_CHARS] or step.tool
+        self._open[work.parts] = Trouble(text, times, step.results[-1].id), work
 
     @staticmethod
     def _proves(step: Step, work: Work, tried: Work) -> bool:
@@ -111,7 +112,8 @@ _HIDDEN = re.compile(
     re.MULTILINE,
 )
 _HEADING = re.compile(
-    r"Exit code:? \d+$|Wall time:|Chunk ID:|Process exited|Original token count|Output:$|Total output lines"
+    r"[=#*-]{2,}.{0,80}$"  # what a script prints between its parts
+    r"|Exit code:? \d+$|Wall time:|Chunk ID:|Process exited|Original token count|Output:$|Total output lines"
 )
 _TELLING = re.compile(
     r"\b(?:\w{0,40}(?:error|exception)|failed|failure|fatal|panic(?:ked)?|cannot|not found|denied|refused)\b",
