@@ -65,6 +65,15 @@ def test_a_name_goes_together_with_words_filters_and_alternatives(memory: Memory
     assert not set(texts(memory, "-(@lib/dock.py OR @Pier) kind:prompt")) & set(texts(memory, "@lib/dock.py"))
 
 
+def test_the_sign_may_be_part_of_the_name(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.call("Bash", "added 1 package", command="npm install @pier/gauge")
+    with remembered(folder, talk) as memory:
+        memory.index()
+        assert memory.entity("@pier/gauge").entity.type == "library"
+        assert texts(memory, "@pier/gauge") == texts(memory, "@@pier/gauge") != []
+
+
 def test_a_name_with_blanks_is_quoted(memory: Memory) -> None:
     (found,) = texts(memory, '@"cargo test" kind:call')
     assert "cargo test" in found

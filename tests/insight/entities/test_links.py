@@ -70,7 +70,8 @@ class TestDefinedIn:
         ("tool", "arguments", "result"),
         [
             ("Write", {"file_path": DOCK, "content": "import { type PierLog } from 'y'"}, "ok"),
-            ("Write", {"file_path": "/home/ada/harbor/notes.md", "content": "class PierLog:"}, "ok"),
+            ("Write", {"file_path": "/home/ada/notes.md", "content": "```py\nclass PierLog:\n```"}, "ok"),
+            ("Read", {"file_path": "/home/ada/notes.md"}, "```py\nclass PierLog:\n    pass\n```"),
             ("Grep", {"pattern": "PierLog", "path": DOCK}, "src/dock.py:2:class PierLog:"),
             ("Read", {"file_path": DOCK}, "     1→log = PierLog()\n"),
         ],
@@ -112,16 +113,19 @@ class TestFailsWith:
         talk = Talk(1, "/home/ada/harbor")
         talk.call("Bash", result, failed=True, command=command)
         for memory in _memory(folder, talk):
-            assert memory.entity("pytest", "command").links == ()
+            known = [each.name for each in memory.entities("command").entities]
+            assert "pytest" in known
+            assert [memory.entity(name, "command").links for name in known] == [()] * len(known)
 
     def test_a_file_and_the_errors_of_outputs_that_name_it_alone(self, folder: Path) -> None:
         talk = Talk(1, "/home/ada/harbor")
         talk.call("Bash", "src/dock.py:3: ValueError: no berth is free", failed=True, command="pytest")
         talk.call(
-            "Bash", "src/a.py src/b.py src/c.py\nKeyError: 'berth is gone'", failed=True, command="pytest"
+            "Bash", "src/a.py src/b.py src/c.py\nTypeError: ship has no keel", failed=True, command="pytest"
         )
         for memory in _memory(folder, talk):
             assert [name for _, name, _ in links(memory.entity("src/dock.py"), "fails-with")]
+            assert memory.entity("typeerror ship has no keel").entity.mentions == 1
             assert links(memory.entity("src/a.py"), "fails-with") == []
 
 
@@ -130,6 +134,16 @@ class TestFixedBy:
         found = memory.entity(ERROR)
         assert links(found, "fixed-by") == [("file", "src/dock.py", 1)]
         assert "return berth" in shown(memory, found, "fixed-by")
+
+    def test_not_what_the_same_output_shows_besides(self, folder: Path) -> None:
+        talk = Talk(1, "/home/ada/harbor")
+        talk.user("Test it")
+        talk.call("Bash", f"{BROKEN}\nTypeError: ship has no keel", failed=True, command="pytest -q")
+        talk.call("Edit", "ok", file_path=DOCK, old_string="x", new_string="y")
+        talk.call("Bash", "1 passed", command="pytest -q")
+        for memory in _memory(folder, talk):
+            assert links(memory.entity(ERROR), "fixed-by") == [("file", "src/dock.py", 1)]
+            assert links(memory.entity("typeerror ship has no keel"), "fixed-by") == []
 
     def test_not_where_it_never_worked_or_many_files_were_changed(self, folder: Path) -> None:
         never, many = Talk(1, "/home/ada/harbor"), Talk(2, "/home/ada/harbor")
@@ -150,6 +164,16 @@ def test_decisions_are_those_whose_words_name_it(memory: Memory) -> None:
     assert stored is not None
     assert decided.text in stored.entry.text
     assert memory.entity("moor_ship").decisions == ()
+
+
+def test_a_word_of_a_decision_that_is_only_a_word_decides_nothing(folder: Path) -> None:
+    talk = Talk(1, "/home/ada/harbor")
+    talk.call("Write", "ok", file_path=DOCK, content="class Berth:\n    pass\n")
+    talk.user("Let's use one Berth instead of two for every ship.")
+    for memory in _memory(folder, talk):
+        ((_, digest),) = [memory.digest(talk.id)]
+        assert any("Berth" in each.text for each in digest.decisions)
+        assert memory.entity("Berth", "class").decisions == ()
 
 
 def test_a_thing_is_told_apart_by_what_it_stood_beside_then_and_now(folder: Path) -> None:

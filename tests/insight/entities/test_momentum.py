@@ -84,7 +84,7 @@ def test_where_there_is_no_past_nothing_is_new() -> None:
         (False, [2, 3, 2, 1, 2, 3, 2, 2, 4, 2] + [0] * 5 + [6, 0]),
         (False, [2] * (UNUSUAL_DAYS - 1) + [0] * 7 + [60]),  # too few days to know what is usual
         (False, [2, 40, 3, 38, 2, 41, 3, 39, 2, 40] + [0] * 5 + [41, 0]),  # it has always been wild
-        (False, [40] * 30 + [62]),  # far out, but not twice as often
+        (False, [40] * 30 + [66]),  # far out, but not twice as often
         (False, [1] * 30 + [MENTIONS_LEAST - 1]),
     ],
 )
@@ -99,6 +99,15 @@ def test_a_few_wild_days_of_the_past_hide_nothing() -> None:
     found = unusual(*planted(wild), WEEK)
     assert (found.day.tolist(), found.count.tolist(), found.median.tolist()) == ([LAST], [30], [2.0])
     assert found.score[0] == pytest.approx(28 / np.sqrt(2))
+
+
+def test_many_things_are_counted_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd, faded = [2] * 20 + [30], [9] * 60 + [0] * 7
+    for cells in (1, 50, 1 << 22):
+        monkeypatch.setattr(momentum, "_CELLS", cells)
+        found = unusual(*planted(STEADY, odd, STEADY, odd, odd), WEEK)
+        assert (found.thing.tolist(), found.count.tolist()) == ([1, 3, 4], [30] * 3)
+        assert states(STEADY, faded, STEADY, faded) == ["", "fading", "", "fading"]
 
 
 mentions = st.lists(

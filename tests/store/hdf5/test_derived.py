@@ -15,7 +15,7 @@ from tests.support import DATA
 from tests.support.memories import content, open_memory
 
 from recollect.memory import Memory
-from recollect.store.derived import Column, DerivedTable, Rewrite, catch_up, current_rows
+from recollect.store.derived import TEXT, Column, DerivedTable, Rewrite, catch_up, current_rows
 from recollect.store.hdf5.engine import Hdf5Store
 from recollect.testing.derived import COLUMNS, ROWS, listed, make, some_rows
 from recollect.values.errors import DerivedDamaged
@@ -41,6 +41,36 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def path(good: bytes, tmp_path: Path) -> Path:
     (tmp_path / "memory.h5").write_bytes(good)
     return tmp_path / "memory.h5"
+
+
+PAIRS = st.tuples(st.text("aé\x00 ", max_size=9), st.text(max_size=3))
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(
+        st.lists(st.tuples(st.text("aé\x00 ", max_size=9), st.text(max_size=3)), max_size=6), max_size=4
+    ),
+    data=st.data(),
+)
+def test_texts_read_back_wherever_they_lie(
+    tmp_path: Path, steps: list[list[tuple[str, str]]], data: st.DataObject
+) -> None:
+    """Two columns share a stream, so that the texts of one lie behind each other within a step alone."""
+    table = DerivedTable("pairs", 1, (("one", TEXT), ("other", TEXT)))
+    (tmp_path / "texts.h5").unlink(missing_ok=True)
+    with Hdf5Store.open(tmp_path / "texts.h5", create=True) as store:
+        with store.writer() as writer:
+            for step in steps:
+                columns = {"one": [one for one, _ in step], "other": [other for _, other in step]}
+                writer.add_derived(table, columns, built_to=0)
+            writer.commit()
+        every = [pair for step in steps for pair in step]
+        start = data.draw(st.integers(0, len(every)))
+        with store.view() as view:
+            for first in (0, start):
+                read = view.derived(table, first)
+                assert list(zip(read["one"], read["other"], strict=True)) == every[first:]
 
 
 def chunks_of(path: Path, group: str) -> Iterator[tuple[int, int]]:

@@ -23,7 +23,7 @@ from recollect.insight.entities.mention import fingerprint, path_name
 from recollect.search.mentions import TYPES, Mentions
 from recollect.search.text.fields import files_of
 from recollect.store.contract import Array, SessionRows, View
-from recollect.values.digests import Statement
+from recollect.values.digests import Digest, Statement
 from recollect.values.entities import Link
 from recollect.values.errors import NotFound
 from recollect.values.records import Flag, Kind
@@ -64,7 +64,7 @@ class Links:
         if type_ == "command":
             return tuple(self._errors_of_runs(number, rows))
         if type_ == "file":
-            return tuple(self._errors_beside(number, rows))
+            return tuple(self._errors_beside(rows))
         if type_ == "error":
             return (*self._runs_of_error(rows), *self._fixed_by(name, rows, sessions))
         return ()
@@ -74,8 +74,8 @@ class Links:
         named = re.compile(rf"(?<![\w./-]){re.escape(name)}(?![\w/])")
         found = [
             statement
-            for row in sessions[:_SESSIONS]
-            for statement in reversed(self._digests.of(self._sessions[row]).decisions)
+            for digest in self._digests_of(sessions)
+            for statement in reversed(digest.decisions)
             if named.search(statement.text)
         ]
         mentioned = set(self._view.entry_ids(rows[-_MENTIONS:].tolist()) if found else ())
@@ -97,8 +97,7 @@ class Links:
         asked = self._ends(np.array(sorted(results), np.int64))
         seen = self._view.entries_at([results[call] for call in asked])
         for call, stored in zip(self._view.entries_at(asked), seen, strict=True):
-            is_look = not is_shell(call.entry) and not call.entry.tool.lower().startswith(("grep", "glob"))
-            if is_look and _declares(stored.entry.text, declared):
+            if call.entry.tool.lower() in tools.read and _declares(stored.entry.text, declared):
                 yield from self._file_link("defined-in", call, stored)
                 return
 
@@ -124,7 +123,7 @@ class Links:
         own = self._mentions.name(number)
         yield from self._counted([pair for pair in pairs if _is_of(self._mentions.name(pair[0]), own)])
 
-    def _errors_beside(self, number: int, rows: Array) -> Iterator[Link]:
+    def _errors_beside(self, rows: Array) -> Iterator[Link]:
         kinds = self._view.columns_at(rows.tolist(), "kind")["kind"]
         pairs = [
             (error, row)
@@ -172,22 +171,22 @@ class Links:
     def _fixed_by(self, name: str, rows: Array, sessions: Sequence[int]) -> Iterator[Link]:
         ids = dict(zip(self._view.entry_ids(rows[-_RUNS:].tolist()), rows[-_RUNS:].tolist(), strict=True))
         found: dict[str, Link] = {}
-        for session in sessions[:_SESSIONS]:
-            for trouble in self._digests.of(self._sessions[session]).errors:
+        for digest in self._digests_of(sessions):
+            for trouble in digest.errors:
                 if trouble.solved and trouble.entry in ids and _is_same(name, trouble.text):
-                    for link in self._changes(session, ids[trouble.entry], trouble.solved):
+                    for link in self._changes(ids[trouble.entry], trouble.solved):
                         known = found.get(link.name)
                         found[link.name] = link if known is None else _again(known)
         yield from sorted(found.values(), key=lambda link: -link.times)[:LISTED]
 
-    def _changes(self, session: int, failed: int, solved: str) -> Iterator[Link]:
+    def _changes(self, failed: int, solved: str) -> Iterator[Link]:
         """The files changed between an error and the run that then worked, where they are few."""
         try:
-            end = self._view.find_entry(solved).row
+            worked = self._view.find_entry(solved)
         except NotFound:
             return
-        columns = self._view.session_columns(session, "row", "kind")
-        between = (columns["row"] > failed) & (columns["row"] < end) & (columns["kind"] == Kind.CALL)
+        columns = self._view.session_columns(worked.session_row, "row", "kind")
+        between = (columns["row"] > failed) & (columns["row"] < worked.row) & (columns["kind"] == Kind.CALL)
         if int(between.sum()) > _STEPS_MAX:
             return
         calls = self._with_files(columns["row"][between][::-1], _CHANGES_MAX + 1)
@@ -200,6 +199,12 @@ class Links:
             yield from {link.name: link for link in reversed(links)}.values()
 
     # -- rows ------------------------------------------------------------------------------------
+
+    def _digests_of(self, sessions: Sequence[int]) -> Iterator[Digest]:
+        """What is kept of the latest sessions; one that went on since is not worked out for this."""
+        for row in sessions[:_SESSIONS]:
+            if self._digests.row_of(session := self._sessions[row]) is not None:
+                yield self._digests.of(session)
 
     def _mentioned(self, row: int, type_: str) -> list[int]:
         """The things of a type that an entry mentions."""

@@ -105,9 +105,9 @@ class Entities:
         rows, own_days = self._entries[mine], self._days[mine]
         owners = self._view.columns_at(rows.tolist(), "session")["session"]
         sessions = Counter(owners.tolist())
-        last_days = dict(zip(owners.tolist(), own_days.tolist(), strict=True))
+        last_days: dict[int, int] = {}
         for owner, day in zip(owners.tolist(), own_days.tolist(), strict=True):
-            last_days[owner] = max(last_days[owner], day)
+            last_days[owner] = max(last_days.get(owner, 0), day)
         latest = sorted(sessions, key=lambda row: (last_days[row], row), reverse=True)
         stored = self._view.session_rows()
         links = Links(self._view, self._mentions, Digests(self._view))
