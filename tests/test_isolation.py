@@ -249,6 +249,7 @@ COMMANDS = {
     "completion": "bash",
     "convert": "{log} {out}",
     "digest": "{session}",
+    "digests": "harbor",
     "embedder": "list",
     "entities": "",
     "entity": "src/harbor.py",

@@ -15,7 +15,7 @@ ERROR_WORDS = 16
 
 _DRIVE = re.compile(r"([A-Za-z]):[\\/]")
 _POSITION = re.compile(r"(?::\d+){1,2}(?:[:-][\d:-]*)?$|\(\d+(?:,\d+)?\)$|#L\d+(?:-L?\d+)?$")
-_WORKTREE = re.compile(r"(?:^|.*?/)(?:\.claude/|\.codex/)?\.?worktrees/[^/]+/(.+)")
+_WORKTREE = re.compile(r"(?:^|.*?/)(?:\.[\w-]+/)?\.?worktrees/[^/]+/(.+)")
 
 _QUOTED = re.compile(r"\"[^\"]{0,200}\"|(?<!\w)'[^']{0,200}'(?!\w)|`[^`]{0,200}`")
 _PLACE = re.compile(r"[\w.@+~-]*(?:[/\\][\w.@+-]+)+/?")
