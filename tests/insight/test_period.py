@@ -66,6 +66,14 @@ def test_a_day_tells_what_was_done_decided_and_left(folder: Path) -> None:
         assert found.active_ms == work.active_ms == 7 * 60_000
 
 
+def test_what_says_nothing_without_what_stood_before_it_is_left_out(folder: Path) -> None:
+    talk = worked(1)
+    talk.user("do it")  # and nothing came of it
+    with remembered(folder, talk) as memory:
+        assert "do it" in [each.text for each in memory.digest(talk.id)[1].open]
+        assert [each.text for each in one(memory.today(DAY)).open] == ["Done. Not pushed yet."]
+
+
 def test_other_days_have_nothing_and_name_the_last_with_work(folder: Path) -> None:
     with remembered(folder, worked(1), worked(3)) as memory:
         for day, last in ((date(2026, 3, 9), "2026-03-04"), (date(2026, 3, 3), "2026-03-02")):

@@ -56,7 +56,7 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         everything = memory.sessions()
         tokens = {row.group: row.tokens for row in memory.usage("session").rows}
-        headings = memory.headings() if screen.json else {}
+        headings = memory.headings()
     fitting = [each for each in reversed(everything) if _fits(each, args)]
     shown = fitting if args.all else [s for s in fitting if s.facts.relation != Relation.SUBAGENT]
     hidden = len(fitting) - len(shown)
@@ -73,7 +73,7 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
         )
         return 0
     if listed:
-        _print(listed, names, tokens, screen)
+        _print(listed, names, tokens, headings, screen)
     _notes(len(listed), len(shown), hidden, screen)
     if note := unknown_project_note(args.project or "", everything):
         screen.note(note)
@@ -97,7 +97,13 @@ def _object(
     return {**session_object(session), "short": names[id_], "tokens": tokens.get(id_, 0), "digest": told}
 
 
-def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, int], screen: Screen) -> None:
+def _print(
+    listed: Sequence[Session],
+    names: dict[str, str],
+    tokens: dict[str, int],
+    headings: dict[str, Heading],
+    screen: Screen,
+) -> None:
     now_ms = time.time_ns() // 1_000_000
     related = any(each.facts.relation != Relation.NONE for each in listed)
     strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
@@ -110,14 +116,23 @@ def _print(listed: Sequence[Session], names: dict[str, str], tokens: dict[str, i
         Column("tokens", right=True, drops=4),
         *([Column("log", drops=5)] if strange else []),
         *([Column("from", drops=1)] if related else []),
+        Column("outcome", drops=6),
         Column("title", gives=TITLE),
     ]
-    rows = [_row(each, names, tokens, related, strange, now_ms) for each in listed]
+    rows = [
+        _row(each, headings.get(each.facts.id), names, tokens, related, strange, now_ms) for each in listed
+    ]
     screen.table(columns, rows)
 
 
 def _row(
-    session: Session, names: dict[str, str], tokens: dict[str, int], related: bool, strange: bool, now_ms: int
+    session: Session,
+    heading: Heading | None,
+    names: dict[str, str],
+    tokens: dict[str, int],
+    related: bool,
+    strange: bool,
+    now_ms: int,
 ) -> list[Part]:
     facts = session.facts
     used = tokens.get(facts.id, 0)
@@ -130,7 +145,8 @@ def _row(
         short(used) if used else "",
         *(["imported" if session.imported else ""] if strange else []),
         *([relation_text(session, names)] if related else []),
-        one_line(facts.headline or UNTITLED, 72),
+        str(heading.outcome) if heading else "",
+        one_line((heading.title if heading else "") or facts.headline or UNTITLED, 72),
     ]
 
 

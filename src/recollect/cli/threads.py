@@ -9,6 +9,7 @@ from recollect.cli.columns import PROJECT, TITLE, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, limit
+from recollect.present.digests import heading_object, thread_heading
 from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import thread_object
 from recollect.present.short_ids import short_ids
@@ -18,7 +19,9 @@ from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
+    from recollect.values.digests import Heading
     from recollect.values.history import Thread, ThreadTree
 
 _WIDTH = 80
@@ -46,7 +49,7 @@ def add_words(commands: Any) -> None:
 def threads(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.threads(args.project, label=args.label)
-        sessions = memory.sessions()
+        sessions, headings = memory.sessions(), memory.headings()
         trees = memory.thread_trees(args.project, label=args.label, limit=args.limit) if args.tree else []
     names = short_ids(session.facts.id for session in sessions)
     listed = found[: args.limit or None]
@@ -58,7 +61,7 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
     if screen.json:
         screen.object(
             "threads",
-            {"total": len(found), "threads": [thread_object(each, names[each.id]) for each in listed]},
+            {"total": len(found), "threads": [_object(each, names[each.id], headings) for each in listed]},
         )
         return 0
     for number, tree in enumerate(trees):
@@ -66,7 +69,7 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
             screen.line("")
         draw(tree, names, screen)
     if listed and not trees:
-        _print(listed, names, screen)
+        _print(listed, names, headings, screen)
     if not found:
         screen.note(unknown_project_note(args.project, sessions) or "no threads fit")
     if listed and all(each.imported for each in listed):
@@ -76,7 +79,14 @@ def threads(args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
+def _object(thread: Thread, short: str, headings: Mapping[str, Heading]) -> dict[str, Any]:
+    told = heading_object(thread_heading(thread, headings))
+    return {**thread_object(thread, short), "digest": told}
+
+
+def _print(
+    listed: list[Thread], names: dict[str, str], headings: Mapping[str, Heading], screen: Screen
+) -> None:
     now_ms = time.time_ns() // 1_000_000
     strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
@@ -86,10 +96,12 @@ def _print(listed: list[Thread], names: dict[str, str], screen: Screen) -> None:
         Column("when", right=True),
         Column("sessions", right=True, drops=3),
         Column("entries", right=True, drops=1),
-        *([Column("log", drops=4)] if strange else []),
+        *([Column("log", drops=5)] if strange else []),
+        Column("outcome", drops=4),
         Column("title", gives=TITLE),
     ]
-    screen.table(columns, [_row(each, names[each.id], strange, now_ms) for each in listed])
+    rows = [_row(each, thread_heading(each, headings), names[each.id], strange, now_ms) for each in listed]
+    screen.table(columns, rows)
 
 
 def draw(tree: ThreadTree, names: dict[str, str], screen: Screen) -> None:
@@ -108,7 +120,7 @@ def draw(tree: ThreadTree, names: dict[str, str], screen: Screen) -> None:
         screen.line(Styled(line.branch, "dim"), Styled(name, "cyan"), shown, Styled(entry, "dim"))
 
 
-def _row(thread: Thread, name: str, strange: bool, now_ms: int) -> list[Part]:
+def _row(thread: Thread, heading: Heading | None, name: str, strange: bool, now_ms: int) -> list[Part]:
     return [
         Styled(name, "cyan"),
         one_line(", ".join(thread.agents), 16),
@@ -117,5 +129,6 @@ def _row(thread: Thread, name: str, strange: bool, now_ms: int) -> list[Part]:
         f"{len(thread.sessions):,}" + (f" +{thread.subagents:,}" if thread.subagents else ""),
         f"{thread.entries:,}",
         *(["imported" if thread.imported else ""] if strange else []),
-        one_line(thread.title or UNTITLED, 72),
+        str(heading.outcome) if heading else "",
+        one_line((heading.title if heading else "") or thread.title or UNTITLED, 72),
     ]

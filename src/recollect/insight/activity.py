@@ -15,7 +15,6 @@ import numpy as np
 
 from recollect.insight.digest.kept import Digests
 from recollect.insight.period import counts_as_work, is_subagent, is_work, midnight_ms
-from recollect.redact import redact
 from recollect.store.contract import Array, View
 from recollect.values.days import Activity, DangerMet, Day
 from recollect.values.digests import Danger
@@ -102,5 +101,7 @@ def _met(view: View, session: Session, title: str, danger: Danger) -> DangerMet:
         time_ms = view.find_entry(danger.entry).entry.time_ms
     except NotFound:  # the digest outlives its entries
         time_ms = session.facts.ended_ms
+    from recollect.redact import redact  # heavy, and only dangers hold a command
+
     masked = Danger(danger.kind, redact(danger.command).text, danger.came_of_it, danger.entry)
     return DangerMet(session, title, masked, time_ms or session.facts.ended_ms)

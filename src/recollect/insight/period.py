@@ -14,15 +14,15 @@ from datetime import date, datetime, time, timedelta
 import numpy as np
 
 from recollect.insight.digest.kept import Digests
-from recollect.insight.digest.session import IDLE_MS
 from recollect.insight.usage import summarise
 from recollect.light.sources import is_conversation
 from recollect.store.contract import Array, View
 from recollect.values.days import Period, ProjectWork, Work
-from recollect.values.digests import Checks, Commit, Digest, Statement
+from recollect.values.digests import IDLE_MS, Checks, Commit, Digest, Statement
 from recollect.values.records import Relation
 from recollect.values.stored import Session
 from recollect.values.text import moment
+from recollect.values.titles import telling
 from recollect.values.usage import UsageFilter
 
 Prices = Mapping[str, Mapping[str, float]]
@@ -139,8 +139,8 @@ class _Found:
             test_runs=sum(work.tests.runs for work, _, _ in told),
             commits=tuple(_commits(work for work, _, _ in told)),
             pull_requests=tuple(_different(opened)),
-            decided=tuple(_different(decided)),
-            open=tuple(_different(left)),
+            decided=tuple(_telling(decided)),
+            open=tuple(_telling(left)),
         )
 
 
@@ -173,6 +173,11 @@ def _ended(work: Work) -> int:
 def _commits(works: Iterable[Work]) -> Iterable[Commit]:
     made = [commit for work in sorted(works, key=_ended) for commit in work.commits]
     return {each.hash[:7] or each.subject or each.entry: each for each in made}.values()
+
+
+def _telling(statements: Iterable[Statement]) -> Iterable[Statement]:
+    """Those that say something without what stood before them: not "yes, do both"."""
+    return _different(each for each in statements if telling(each.text))
 
 
 def _different(statements: Iterable[Statement]) -> Iterable[Statement]:

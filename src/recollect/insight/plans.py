@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 
 from recollect.agents.registry import all_tools
-from recollect.insight.digest.steps import Step
+from recollect.insight.digest.steps import Exchange, Step
+from recollect.values.digests import Statement
+from recollect.values.text import one_line
 
 PLAN_CHARS = 300  # what is shorter is no plan
 _HEAD_CHARS = 300
+_NAME_CELLS = 120
+
+
+def plans(made: Sequence[Exchange]) -> list[Statement]:
+    """The plans that a session begins with or proposes, each by what it is called, once."""
+    first = next((each.prompt for each in made if each.prompt is not None and not each.is_command), None)
+    begun = begun_plan(first.entry.text) if first is not None else ""
+    told = [(begun, first.id)] if begun and first is not None else []
+    told += [(text, step.call.id) for each in made for step in each.steps if (text := proposed_plan(step))]
+    named = [(one_line(plan_name(text), _NAME_CELLS), entry) for text, entry in told]
+    return [Statement(name, entry) for name, entry in dict(reversed(named)).items()][::-1]
 
 
 def proposed_plan(step: Step) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 
 import numpy as np
 
-from recollect.insight.digest.session import digest_of
-from recollect.insight.digest.steps import exchanges
-from recollect.insight.plans import begun_plan, plan_name, proposed_plan
+from recollect.insight.digest.kept import Digests
 from recollect.insight.threads import beginning, listed
 from recollect.insight.topology import Sessions, rewinds
 from recollect.insight.usage import summarise
@@ -17,14 +15,10 @@ from recollect.search.digest_rows import key_of
 from recollect.search.joining import Joined, joined
 from recollect.search.ties import kept_ties
 from recollect.store.contract import UsageColumns, View
-from recollect.values.digests import Statement
 from recollect.values.errors import NotFound
 from recollect.values.history import Link, Thread, ThreadStory, ThreadTree
 from recollect.values.lazy import lazy
-from recollect.values.stored import Session, StoredEntry
-from recollect.values.text import one_line
-
-_PLAN_CELLS = 120
+from recollect.values.stored import Session
 
 Prices = Mapping[str, Mapping[str, float]]
 
@@ -51,15 +45,11 @@ class Threads:
         known = Sessions(self._view, group, self._usage_columns)
         tree = self._tree(thread, known)
         links = (*tree.links, *rewinds(self._view, thread.sessions))
-        rows = {key_of(session): row for row, session in group.items()}
-        parts = [(each, digest_of(known.entries(rows[key_of(each)]), each.facts)) for each in thread.sessions]
-        plans: dict[str, Statement] = {}
-        for session in thread.sessions:
-            for text, entry in _plans(known.entries(rows[key_of(session)])):
-                name = one_line(plan_name(text), _PLAN_CELLS)
-                plans.setdefault(name, Statement(name, entry))
+        digests = Digests(self._view)
+        parts = tuple((each, digests.of(each)) for each in thread.sessions)
+        plans = {plan.text: plan for _, digest in reversed(parts) for plan in reversed(digest.plans)}
         usage = summarise(_only(self._usage_columns(), list(group)), "", prices).total
-        return ThreadStory(replace(tree, links=links), tuple(parts), tuple(plans.values()), usage)
+        return ThreadStory(replace(tree, links=links), parts, tuple(reversed(plans.values())), usage)
 
     def _found(self, prefix: str) -> tuple[Thread, dict[int, Session]]:
         wanted = key_of(self._view.find_session(prefix))
@@ -87,18 +77,6 @@ class Threads:
 
     def _usage_columns(self) -> UsageColumns:
         return self._usage
-
-
-def _plans(entries: Sequence[StoredEntry]) -> Iterator[tuple[str, str]]:
-    """The plans that a session begins with or proposes, each with its entry."""
-    made = exchanges(entries)
-    first = next((each.prompt for each in made if each.prompt is not None and not each.is_command), None)
-    if first is not None and (begun := begun_plan(first.entry.text)):
-        yield begun, first.id
-    for each in made:
-        for step in each.steps:
-            if text := proposed_plan(step):
-                yield text, step.call.id
 
 
 def _only(columns: UsageColumns, rows: list[int]) -> UsageColumns:

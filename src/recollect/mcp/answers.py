@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.light.project import project_of
 from recollect.mcp.tools import SEARCH_TOKENS
-from recollect.present.digests import digest_statements, effort_text, pattern_text, usage_text
+from recollect.present.digests import digest_statements, effort_text, pattern_text, thread_heading, usage_text
 from recollect.present.fenced import fenced_blocks
 from recollect.present.hits import behind_note
 from recollect.values.budgets import RECALL_TOKENS
-from recollect.values.digests import Outcome
 from recollect.values.records import Flag
 from recollect.values.text import age, many, moment, one_line, printable
 
@@ -272,9 +271,7 @@ def _told(digest: Digest) -> Iterator[tuple[str, str, str]]:
 
 def _thread(thread: Thread, headings: Mapping[str, Heading]) -> str:
     ordered = sorted(thread.sessions, key=lambda each: (each.facts.ended_ms, each.facts.id))
-    told = [headings[each.facts.id] for each in reversed(ordered) if each.facts.id in headings]
-    # The last one of which something can be said; a client is often opened once more and left.
-    heading = next((each for each in told if each.outcome != Outcome.UNKNOWN), next(iter(told), None))
+    heading = thread_heading(thread, headings)
     last = ordered[-1].facts.id
     head = _spaced(
         moment(thread.ended_ms, _MINUTES),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from recollect.present.sessions import session_object
 from recollect.present.usage import usage_amounts, usage_object
+from recollect.values.digests import Outcome
 from recollect.values.text import many
 
 if TYPE_CHECKING:
     from recollect.values.digests import Digest, DigestHit, Heading, Statement
+    from recollect.values.history import Thread
     from recollect.values.stored import Session
     from recollect.values.usage import SessionUsage
 
@@ -22,7 +24,8 @@ _PATTERNS_SHOWN = 4
 # How many of each are shown, of the first and of the last.
 _SHOWN = {
     "asked": (1, 2),
-    "changed": (6, 0),
+    "plan": (0, 1),
+    "changed": (5, 0),
     "ran": (0, 3),
     "tests": (1, 0),
     "commit": (0, 4),
@@ -55,6 +58,16 @@ def digest_object(session: Session, digest: Digest, usage: SessionUsage) -> dict
         "subagents": usage.subagents,
         "subagents_usage": usage_object(usage.inside),
     }
+
+
+def thread_heading(thread: Thread, headings: Mapping[str, Heading]) -> Heading | None:
+    """What a thread came to: the last session of which something can be said.
+
+    A client is often opened once more and left.
+    """
+    ordered = sorted(thread.sessions, key=lambda each: (each.facts.ended_ms, each.facts.id), reverse=True)
+    told = [headings[each.facts.id] for each in ordered if each.facts.id in headings]
+    return next((each for each in told if each.outcome != Outcome.UNKNOWN), next(iter(told), None))
 
 
 def heading_object(heading: Heading | None) -> dict[str, str] | None:
@@ -100,6 +113,7 @@ def digest_statements(digest: Digest) -> Iterator[Told]:
 def _statements(digest: Digest) -> Iterator[Told]:
     """All that a digest states."""
     yield from _named("asked", digest.asked)
+    yield from _named("plan", digest.plans)
     for each in digest.files:
         lines = "".join(
             f" {sign}{count}" for sign, count in (("+", each.added), ("-", each.removed)) if count

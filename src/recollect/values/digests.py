@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from recollect.values.stored import Session
 
+IDLE_MS = 600_000  # a longer pause is no work
+
 
 class Outcome(enum.StrEnum):
     """How a session ended, judged by what was last asked for."""
@@ -129,6 +131,7 @@ class Digest:
     tests: Checks = Checks()
     commits: tuple[Commit, ...] = ()
     pull_requests: tuple[Statement, ...] = ()
+    plans: tuple[Statement, ...] = ()  # that it began with or proposed, by their headings
     decisions: tuple[Statement, ...] = ()
     errors: tuple[Trouble, ...] = ()
     open: tuple[Statement, ...] = ()

@@ -150,6 +150,7 @@ _LISTS: dict[str, Any] = {
     "commands": Statement,
     "commits": Commit,
     "pull_requests": Statement,
+    "plans": Statement,
     "decisions": Statement,
     "errors": Trouble,
     "open": Statement,

@@ -16,12 +16,12 @@ from recollect.insight.digest.points import decisions, interventions, open_point
 from recollect.insight.digest.steps import Exchange, Step, exchanges
 from recollect.insight.digest.title import title_of
 from recollect.insight.digest.troubles import errors_of
+from recollect.insight.plans import plans
 from recollect.insight.preferences import gist
-from recollect.values.digests import PATTERNS, Checks, Digest, Statement
+from recollect.values.digests import IDLE_MS, PATTERNS, Checks, Digest, Statement
 from recollect.values.records import Kind, SessionFacts
 from recollect.values.stored import StoredEntry
 
-IDLE_MS = 600_000  # a longer pause is one
 ASKED_MAX = 12
 COMMANDS_MAX = 12
 REPORT_CHARS = 300
@@ -53,6 +53,7 @@ def digest_of(
         tests=tests,
         commits=tuple(made_commits),
         pull_requests=tuple(pull_requests(steps)),
+        plans=tuple(plans(made)),
         decisions=tuple(decisions(made)),
         errors=tuple(errors),
         open=tuple(open_points(made, ended, tests, errors)),
