@@ -36,7 +36,8 @@ from tests.support.logs import said, uuid_of
 
 from recollect.config import Config
 from recollect.hooks.settle import follow_stored
-from recollect.insight.derive import STEPS
+from recollect.insight import understood as tables
+from recollect.insight.derive import derive as derive_all
 from recollect.insight.digest import kept
 from recollect.insight.entities.profile import Entities
 from recollect.intake import ingest as ingest_module
@@ -51,6 +52,7 @@ from recollect.light.store_header import redo_path
 from recollect.memory import Memory
 from recollect.recall.saved import Edit, edit, save
 from recollect.search.digest_rows import DIGESTS, DigestRows
+from recollect.search.ties import kept_ties
 from recollect.store import derived as derived_module
 from recollect.store.hdf5 import engine, mend
 from recollect.store.hdf5.check import check_path
@@ -404,6 +406,7 @@ class DerivingStory(Story):
         with (
             mock.patch.object(derived_module, "_ENTRIES_AT_ONCE", 24),
             mock.patch.object(kept, "_STALE_MIN", 0),
+            mock.patch.object(tables, "_STALE_TIES_MIN", 0),
         ):
             yield
 
@@ -440,20 +443,17 @@ class DerivingStory(Story):
 
 def understand(store: Hdf5Store) -> None:
     """Everything that `Memory.index` derives, each step with a writer of its own."""
-    for _, _, take_a_step in STEPS:
-        is_left = True
-        while is_left:
-            with store.writer() as writer:
-                is_left = take_a_step(writer)
+    derive_all(store)
 
 
 def understood(store: Hdf5Store) -> State:
     """What the derived tables tell, in an order that does not depend on how they came about."""
     with memory(store).view() as seen:
         digests, known = seen.derived(DIGESTS), DigestRows(seen)
-        counted = Entities(seen).listed(type_="", project="", limit=0)
+        counted, ties = Entities(seen).listed(), kept_ties(seen)
         return {
             "digests": sorted([str(digests[name][row]) for name in digests] for row in known.last_rows()),
+            "ties": sorted(zip(ties.session.tolist(), ties.kind.tolist(), ties.key.tolist(), strict=True)),
             "entities": sorted((each.type, each.name, each.mentions) for each in counted.entities),
             "unread": counted.unread,
         }
