@@ -99,7 +99,9 @@ def guesses(known: Known, ties: Ties) -> Iterator[Guess]:
 
 def _groups_of_projects(known: Known) -> Array:
     """For each project how many groups it has, and 1 for none."""
-    return np.maximum(np.bincount(known.project[known.is_first]), 1)
+    return np.maximum(
+        np.bincount(known.project[known.is_first], minlength=int(known.project.max(initial=0)) + 1), 1
+    )
 
 
 def _shared(
