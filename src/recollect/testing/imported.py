@@ -97,6 +97,18 @@ class ImportedContract:
             assert marks(view, "one") == {"a": False}
             assert marks(view, "two") == {"b": True}
 
+    def test_a_session_whose_only_source_turns_out_imported_has_nothing_of_its_own(
+        self, store: Store
+    ) -> None:
+        with store.writer() as writer:
+            take_from(writer, [told("a")], Provenance.UNMARKED, name="a", title="first")
+            take_from(writer, [told("b")], IMPORTED, name="a", title="second")
+            take_from(writer, [told("c")], IMPORTED, name="b", title="third")
+            writer.commit()
+        with store.view() as view:
+            assert view.find_session("one").imported
+            assert view.find_session("one").facts.title == "third"
+
     def test_every_version_of_a_source_can_be_marked(self, store: Store) -> None:
         with store.writer() as writer:
             for text in ("first", "second"):

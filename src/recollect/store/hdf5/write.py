@@ -160,13 +160,17 @@ class Hdf5Writer(Hdf5View):
     ) -> TakeResult:
         file = self._as_marked(file, host)
         session = self._session(host, facts, file.provenance)
-        older = self._find_source(host, file.path) if restart else None
+        known_as = self._find_source(host, file.path)
+        owned = None if known_as is None or known_as.imported else known_as.session.row
+        older = known_as if restart else None
         source = self._source(file, host, session, restart)
         if source.cursor.waiting:
             source.chain.drop_last()
             source.lines -= 1
         if not source.lines:
             source.session = session  # before its first whole line, whose a source is was a guess
+        if owned is not None and (source.imported or source.session.row != owned):
+            self._own_sessions = None  # that session may have no other source of its own
         self._note_own(source)
         entries_before = self._entry_rows
         digests = [line_key(line.data) for line in lines]
