@@ -15,6 +15,7 @@ from tests.support.claude_talk import Talk
 
 from recollect.config import Config
 from recollect.memory import Memory
+from recollect.memory.known import Known
 from recollect.present.days import activity_object, danger_object, period_object
 from recollect.present.lessons import lesson_object
 from recollect.recall.assemble.run import Assembly
@@ -227,7 +228,8 @@ def viewed(memory: Memory) -> object:
 
 
 def test_no_verb_is_forgotten() -> None:
-    assert sorted(VERBS) == sorted(name for name in vars(Memory) if not name.startswith("_"))
+    verbs = {name for part in (Memory, Known) for name in vars(part) if not name.startswith("_")}
+    assert sorted(VERBS) == sorted(verbs)
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config, load_config
+from recollect.memory.known import Known, find_session
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
 from recollect.values.errors import (
@@ -43,22 +44,8 @@ if TYPE_CHECKING:
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
     from recollect.values.conversation import Conversation
-    from recollect.values.days import Activity, DangerMet, Period
-    from recollect.values.digests import Digest, DigestsFound, Heading
-    from recollect.values.entities import EntityList, EntityProfile, Momentum
     from recollect.values.fidelity import Delivered
-    from recollect.values.history import (
-        Command,
-        CommitBlame,
-        Fix,
-        Thread,
-        ThreadStory,
-        ThreadTree,
-        Touch,
-        Why,
-    )
     from recollect.values.hits import Fresh, Results
-    from recollect.values.lessons import Lesson
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
@@ -77,14 +64,13 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
-DAYS_MAX = 3_660  # of a window that is compared with what came before
 _SPOOL_BYTES = 8 << 20
 
 # What only some verbs need is imported by them: an agent asks one question per process,
 # and everything above costs time before the answer.
 
 
-class Memory:
+class Memory(Known):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:
@@ -289,13 +275,13 @@ class Memory:
     def session(self, prefix: str) -> Session:
         """The session whose id starts so."""
         with self.view() as view:
-            return _session(view, prefix)
+            return find_session(view, prefix)
 
     def find(self, id_: str) -> tuple[Session, StoredEntry | None]:
         """A session by the beginning of its id; or an entry by its id, with its session."""
         with self.view() as view:
             try:
-                return _session(view, id_), None
+                return find_session(view, id_), None
             except NotFound as error:
                 try:
                     entry = view.find_entry(id_)
@@ -311,22 +297,22 @@ class Memory:
     def show(self, prefix: str) -> Iterator[StoredEntry]:
         """Everything a session shows, in order."""
         with self.view() as view:
-            yield from view.entries(_session(view, prefix))
+            yield from view.entries(find_session(view, prefix))
 
     def tail(self, prefix: str, count: int = 20) -> list[StoredEntry]:
         """The last entries of a session."""
         with self.view() as view:
-            return list(view.entries(_session(view, prefix), last=count))
+            return list(view.entries(find_session(view, prefix), last=count))
 
     def sources(self, prefix: str | None = None) -> list[Source]:
         """All sources, or one session's, replaced versions too."""
         with self.view() as view:
-            return view.sources(_session(view, prefix) if prefix is not None else None)
+            return view.sources(find_session(view, prefix) if prefix is not None else None)
 
     def raw(self, prefix: str) -> Iterator[bytes]:
         """A session's transcript file, byte for byte, piece by piece."""
         with self.view() as view:
-            source = main_source(view.sources(_session(view, prefix)), prefix)
+            source = main_source(view.sources(find_session(view, prefix)), prefix)
             yield from source_bytes(source, view.lines(source))
 
     def usage(self, by: str = "", *, only: UsageFilter | None = None) -> UsageReport:
@@ -345,7 +331,7 @@ class Memory:
         from recollect.insight.usage import session_usage
 
         with self.view() as view:
-            return session_usage(view.usage(), _session(view, prefix).facts.id, self.config.prices)
+            return session_usage(view.usage(), find_session(view, prefix).facts.id, self.config.prices)
 
     def usage_lines(
         self, by: str = "", group: str = "", limit: int | None = None, *, only: UsageFilter | None = None
@@ -529,6 +515,21 @@ class Memory:
             made = assemble(search, description, budget_tokens=budget_tokens)
             return made, compose(search.view, made) if made.pieces else Conversation(())
 
+    def catalog(
+        self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS, imported: bool = False
+    ) -> Catalog:
+        """What a new conversation in a project is told, by default in that of the current folder.
+
+        Any part of a project's name will do that no other name has. `imported`: also what imported logs
+        say, which no conversation is told unasked.
+        """
+        from recollect.recall.catalog import catalog
+        from recollect.search.projects import by_name
+
+        with self.view() as view:
+            name = by_name(view).names.find(project) if project else self._project_here(view)
+            return catalog(view, name, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
+
     def conversation(self, prefix: str, *, until: str = "", before_compaction: bool = False) -> Conversation:
         """A session as its agent itself would go on with it: what the model had before it.
 
@@ -537,7 +538,7 @@ class Memory:
         from recollect.export.read import conversation
 
         with self.view() as view:
-            session = _session(view, prefix)
+            session = find_session(view, prefix)
             return conversation(view, session, until=until, before_compaction=before_compaction)
 
     def deliver(
@@ -571,7 +572,7 @@ class Memory:
         from recollect.export.pages.session import session_page
 
         with self.view() as view:
-            yield from session_page(view, _session(view, prefix), form, redacted=redacted)
+            yield from session_page(view, find_session(view, prefix), form, redacted=redacted)
 
     def page(
         self, form: str, assembly: Assembly, conversation: Conversation, *, redacted: bool = True
@@ -682,233 +683,7 @@ class Memory:
         with self.view() as view:
             return compose(view, find(view, name), budget_tokens=budget_tokens)
 
-    # -- what there is to know -------------------------------------------------------------
-
-    def threads(self, project: str = "", *, label: str = "") -> list[Thread]:
-        """Conversations with everything that continued them, the latest first."""
-        from recollect.insight.threads import threads
-        from recollect.search.ties import kept_ties
-
-        with self.view() as view:
-            return threads(view.sessions(), project, label, ties=kept_ties(view))
-
-    def thread_trees(self, project: str = "", *, label: str = "", limit: int = 0) -> list[ThreadTree]:
-        """Threads with all their sessions and what ties them, the latest first; all with a limit of 0."""
-        from recollect.insight.thread_story import Threads
-
-        with self.view() as view:
-            return Threads(view).trees(project, label, limit)
-
-    def thread(self, prefix: str) -> ThreadStory:
-        """The piece of work that a session is part of, over all its sessions."""
-        from recollect.insight.thread_story import Threads
-
-        with self.view() as view:
-            return Threads(view).story(prefix, self.config.prices)
-
-    def entities(self, type_: str = "", *, project: str = "", limit: int = 0) -> EntityList:
-        """The things that conversations speak of, the most mentioned first; `index` looks for them.
-
-        Of one type, or in projects whose name has a part, if asked; all of them with a limit of 0.
-        """
-        from recollect.insight.entities.mention import TYPES
-        from recollect.insight.entities.profile import Entities
-
-        if type_ and type_ not in TYPES:
-            raise UsageError(f"there are no things of type {type_!r}", hint=f"types: {', '.join(TYPES)}")
-        with self.view() as view:
-            return Entities(view, project).listed(type_=type_, limit=limit)
-
-    def momentum(
-        self,
-        kind: str = "trending",
-        *,
-        type_: str = "",
-        project: str = "",
-        days: int = 7,
-        until: datetime.date | None = None,
-        limit: int = 0,
-    ) -> Momentum:
-        """The things that are trending, fading or unusual lately, those that stand out most first.
-
-        Lately: in the last `days`, of which the last is the newest one on which anything is mentioned, up to
-        `until` or today. Compared with their share of four times as many days before; a day that is unusual,
-        with all days before on which the thing was mentioned.
-        """
-        from recollect.insight.entities.profile import KINDS_OF_MOVES, Entities
-
-        if kind not in KINDS_OF_MOVES:
-            raise UsageError(f"nothing is {kind!r}", hint=f"one of {', '.join(KINDS_OF_MOVES)}")
-        if not 0 < days <= DAYS_MAX:
-            raise UsageError(f"a window is of 1 to {DAYS_MAX:,} days")
-        day = until or datetime.datetime.now(datetime.UTC).date()
-        end = (day - datetime.date(1970, 1, 1)).days
-        with self.view() as view:
-            return Entities(view, project).momentum(kind, type_=type_, days=days, until=end, limit=limit)
-
-    def entity(self, name: str, type_: str = "", *, project: str = "") -> EntityProfile:
-        """What is known of a thing that conversations speak of; of several of that name the most mentioned.
-
-        The end of a path is enough, and case does not matter; `project` counts only what is said in projects
-        whose name has this part. NotFound for what nothing mentions.
-        """
-        from recollect.insight.entities.profile import Entities
-
-        with self.view() as view:
-            return Entities(view, project).profile(name, type_)
-
-    def catalog(
-        self, project: str = "", *, budget_tokens: int = CATALOG_TOKENS, imported: bool = False
-    ) -> Catalog:
-        """What a new conversation in a project is told, by default in that of the current folder.
-
-        Any part of a project's name will do that no other name has. `imported`: also what imported logs
-        say, which no conversation is told unasked.
-        """
-        from recollect.recall.catalog import catalog
-        from recollect.search.projects import by_name
-
-        with self.view() as view:
-            name = by_name(view).names.find(project) if project else self._project_here(view)
-            return catalog(view, name, budget_tokens=budget_tokens, now_ms=_now_ms(), imported=imported)
-
-    def _project_here(self, view: View, folder: str = "") -> str:
-        from recollect.light.project import is_in_git, project_of
-        from recollect.search.projects import by_name
-
-        folder = folder or os.getcwd()
-        names, in_git = by_name(view).names, is_in_git(folder)
-        return names.name_at(project_of(folder), folder, self.config.host, in_git=in_git)
-
-    def blame(self, path: str, limit: int = 20, *, words: str = "") -> list[Touch]:
-        """Every session that read or changed a file, the most recent first, with what was asked of it.
-
-        With `words`, those that brought these words into it, each with the change that did.
-        """
-        from recollect.insight.blame import blame
-
-        self._fold_if_free()
-        with self.indexes.asking(meaning=False) as search:
-            return blame(search, path, limit, words)
-
-    def blame_commit(self, commit: str, *, folder: str = "") -> CommitBlame:
-        """The sessions that made a commit, told by the repository of `folder`, by default the current one."""
-        from recollect.insight.blame_commit import blame_commit
-        from recollect.insight.repository import Repository
-
-        with self.view() as view:
-            return blame_commit(view, commit, Repository(folder or os.getcwd(), os.environ))
-
-    def why(self, path: str | os.PathLike[str], number: int) -> Why:
-        """Why the line of this number is in a file of this machine: what brought it, and who asked for it."""
-        from recollect.insight.repository import Repository
-        from recollect.insight.why import why
-        from recollect.memory.machine import line_at
-
-        folder = os.path.dirname(os.path.abspath(path))
-        with self.view() as view:
-            line = line_at(path, number, self._project_here(view, folder))
-        self._fold_if_free()
-        with self.indexes.asking(meaning=False) as search:
-            return why(search, line, Repository(folder, os.environ))
-
-    def how(self, query: str, limit: int = 10) -> list[Command]:
-        """Commands that were run for something, and whether they worked."""
-        from recollect.insight.how import how
-
-        self._fold_if_free()
-        with self.indexes.asking(meaning=True) as search:
-            return how(search, query, limit)
-
-    def fix(self, error: str, limit: int = 5) -> list[Fix]:
-        """Where an error appeared, and what ended it."""
-        from recollect.insight.fix import fix
-
-        self._fold_if_free()
-        with self.indexes.asking(meaning=False) as search:
-            return fix(search, error, limit)
-
-    def digest(self, prefix: str) -> tuple[Session, Digest]:
-        """What happened in a session, each statement with the id of its entry."""
-        from recollect.insight.digest.kept import Digests
-
-        with self.view() as view:
-            session = _session(view, prefix)
-            return session, Digests(view).of(session)
-
-    def digests(self, sessions: Iterable[Session] | None = None) -> list[tuple[Session, Digest]]:
-        """What happened in these sessions, or in all: as it is kept, made now for what went on since."""
-        from recollect.insight.digest.kept import Digests
-
-        with self.view() as view:
-            known = Digests(view)
-            return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
-
-    def today(self, day: datetime.date | None = None, *, project: str = "") -> Period:
-        """What was done on a day of the person's time zone, by default today, project by project."""
-        return self._period(day or datetime.date.today(), 1, project)
-
-    def week(self, day: datetime.date | None = None, *, project: str = "") -> Period:
-        """What was done in the seven days that end on a day, by default today, project by project."""
-        return self._period(day or datetime.date.today(), 7, project)
-
-    def activity(self, *, project: str = "", days: int = 7) -> Activity:
-        """The last year day by day, in the person's time zone, and its last `days` with work; 0 for all."""
-        from recollect.insight.activity import activity
-
-        with self.view() as view:
-            return activity(view, datetime.date.today(), project, days)
-
-    def dangers(self, limit: int = 20, *, project: str = "") -> list[DangerMet]:
-        """Dangerous operations and what came of them, the latest first; all of them with a limit of 0."""
-        from recollect.insight.activity import dangers
-
-        with self.view() as view:
-            return dangers(view, project, limit)
-
-    def lessons(self, limit: int = 15, *, project: str = "", least: int = 3) -> list[Lesson]:
-        """What keeps going wrong in at least so many conversations, and a line to write down; 0 for all."""
-        from recollect.insight.lessons import lessons
-
-        self._fold_if_free()
-        with self.indexes.asking(meaning=False) as search:
-            return lessons(search, project, least, limit, self.config.prices)
-
-    def _period(self, last: datetime.date, days: int, project: str) -> Period:
-        from recollect.insight.period import period
-
-        first = last - datetime.timedelta(days=days - 1)
-        with self.view() as view:
-            return period(view, first, last, project, self.config.prices)
-
-    def search_digests(
-        self, query: str = "", *, limit: int = 20, now: datetime.datetime | None = None
-    ) -> DigestsFound:
-        """Conversations whose digest has a query's words, best first; without words the newest.
-
-        Of the query language it takes words, phrases, times and what filters sessions.
-        """
-        from dataclasses import replace
-
-        from recollect.insight.digest.kept import Digests
-        from recollect.insight.digest.lookup import lookup
-        from recollect.search.projects import by_name
-        from recollect.search.query import read
-        from recollect.search.session_filters import Sessions
-
-        meant = read(query, now or datetime.datetime.now())
-        with self.view() as view:
-            found = lookup(Sessions(by_name(view)), Digests(view), meant.node, limit)
-        return replace(found, notes=meant.notes)
-
-    def headings(self) -> dict[str, Heading]:
-        """What sessions were about and how they ended, by id, where a digest is kept of all that was said."""
-        from recollect.search.digest_rows import DigestRows
-
-        with self.view() as view:
-            known = DigestRows(view)
-            told = ((each.facts.id, known.heading(each)) for each in view.sessions())
-            return {id_: heading for id_, heading in told if heading is not None}
+    # -- indexes ---------------------------------------------------------------------------
 
     def complete(self, field: str, prefix: str = "", limit: int = 50) -> list[tuple[str, int]]:
         """Values a query's field can have, with how often each occurs, the most frequent first."""
@@ -1083,22 +858,6 @@ def _now_ms() -> int:
     import time
 
     return time.time_ns() // 1_000_000
-
-
-def _session(view: View, prefix: str) -> Session:
-    """The session whose id starts so; of a slip it is said what was probably meant."""
-    try:
-        return view.find_session(prefix)
-    except NotFound as error:
-        from recollect.values.close import did_you_mean, near_ids
-
-        ids = [session.facts.id for session in view.sessions()]
-        asked = (
-            did_you_mean(near_ids(prefix, ids)) if not any(each.startswith(prefix) for each in ids) else ""
-        )
-        if not asked:
-            raise
-        raise NotFound(str(error), hint=f"{asked} {error.hint}") from error
 
 
 @contextlib.contextmanager
