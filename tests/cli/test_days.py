@@ -57,6 +57,13 @@ def test_where_nothing_was_done_the_last_day_and_its_command_are_named(asked: An
     assert asked("today", "--day", "yesterday").code == 2
 
 
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01", "1970-01-01", "2026-13-01", "soon"])
+def test_a_day_that_no_clock_tells_is_refused(asked: Any, day: str) -> None:
+    answer = asked("today", "--day", day)
+    assert answer.code == 2
+    assert "is no day" in answer.err
+
+
 def test_a_week_as_json(asked: Any) -> None:
     told = asked("week", "--day", "2026-03-08", "--json").json
     assert (told["schema"], told["first"], told["last"]) == ("recollect.week/1", "2026-03-02", "2026-03-08")

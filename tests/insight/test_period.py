@@ -74,6 +74,20 @@ def test_what_says_nothing_without_what_stood_before_it_is_left_out(folder: Path
         assert [each.text for each in one(memory.today(DAY)).open] == ["Done. Not pushed yet."]
 
 
+def test_of_a_session_over_days_the_last_day_is_one_on_which_something_was_said(folder: Path) -> None:
+    talk = over_midnight()
+    record = json.loads(talk._lines[-1])
+    talk._lines[-1] = json.dumps(record | {"timestamp": "2026-03-20T12:00:00.000Z"})
+    with remembered(folder, talk) as memory:
+        assert memory.today(date(2026, 3, 10)).last_day == "2026-03-03"
+
+
+def test_the_same_asked_twice_is_two_sessions(folder: Path) -> None:
+    with remembered(folder, worked(1), worked(1, "/home/ada/harbor").fork(8), worked(2)) as memory:
+        begun = {work.session.facts.started_ms for work in one(memory.week(date(2026, 3, 5))).works}
+        assert len(begun) == len(one(memory.week(date(2026, 3, 5))).works) == 2
+
+
 def test_other_days_have_nothing_and_name_the_last_with_work(folder: Path) -> None:
     with remembered(folder, worked(1), worked(3)) as memory:
         for day, last in ((date(2026, 3, 9), "2026-03-04"), (date(2026, 3, 3), "2026-03-02")):

@@ -12,7 +12,7 @@ from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory
 
 from recollect.memory import Memory
-from recollect.present.threads import tree_lines
+from recollect.present.threads import story_statements, tree_lines
 from recollect.values.errors import NotFound
 from recollect.values.history import How, Link
 
@@ -184,6 +184,22 @@ class TestStory:
         ]
         assert (story.folders, [each.hash for each in story.commits]) == (["src"], ["50d8160"])
         assert dict(story.patterns)["code writing"] == 2
+
+    def test_what_a_fork_repeats_counts_once(self, tmp_path: Path) -> None:
+        talk = Talk(1, "/home/ada/harbor")
+        talk.user("Dredge the basin")
+        talk.call("Edit", "done", file_path="/home/ada/harbor/a.py", old_string="a", new_string="b\nc")
+        talk.assistant("Dredged.")
+        with ingested(tmp_path, talk) as memory:
+            alone = memory.thread("00000001")
+        with ingested(tmp_path / "forked", talk, talk.fork(9)) as memory:
+            forked = memory.thread("00000001")
+        assert len(forked.parts) == 2
+        assert (forked.active_ms, forked.title) == (alone.active_ms, alone.title)
+        assert [(each.path, each.added, each.removed) for each in forked.files] == [("a.py", 2, 1)]
+        assert forked.patterns == alone.patterns
+        told = [text for what, text, _ in story_statements(forked, {}) if what == "asked"]
+        assert told == ["Dredge the basin"]
 
     def test_what_nobody_has_is_not_found(self, planned: Memory) -> None:
         with pytest.raises(NotFound):

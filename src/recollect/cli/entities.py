@@ -132,8 +132,8 @@ def _told(kind: str, found: Momentum) -> str:
     window = f"{day_name(found.first_day)} to {day_name(found.last_day)}, the newest day there is"
     if kind == "unusual":
         return f"{window}, against all other days with mentions before"
-    days = many(found.first_day - found.before_day, "day")
-    return f"{window}, against the {days} before"
+    days = found.first_day - found.before_day
+    return f"{window}, against the {many(days, 'day')} before" if days > 0 else f"{window}; nothing is before"
 
 
 def _row(each: Move, kind: str) -> list[Part]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command, count, limit
+from recollect.present.hits import behind_note, fresh_object
 from recollect.present.lessons import lesson_object
 from recollect.present.projects import unknown_project_note
 from recollect.present.short_ids import short_id
@@ -47,8 +48,10 @@ def lessons(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.lessons(args.limit, project=args.project, least=args.min)
         note = "" if found else unknown_project_note(args.project, memory.sessions())
+        fresh = memory.fresh()
     if screen.json:
-        screen.object("lessons", {"lessons": [lesson_object(each) for each in found]})
+        told = [lesson_object(each) for each in found]
+        screen.object("lessons", {"lessons": told, "fresh": fresh_object(fresh)})
         return 0
     for number, lesson in enumerate(found):
         if number:
@@ -60,6 +63,8 @@ def lessons(args: argparse.Namespace, screen: Screen) -> int:
         )
     elif all(each.imported for each in found):
         screen.note("all of them are from imported logs: read a line before you write it down")
+    if fresh.unindexed:
+        screen.note(f"{behind_note(fresh)}, so more may have gone wrong: recollect index")
     return 0
 
 

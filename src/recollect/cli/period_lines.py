@@ -22,6 +22,7 @@ Said = tuple[str, str, str, str]  # what, its style, a text, an id
 
 LINES_MAX = 44  # of two screens, under the headings
 _PROJECTS = 10
+_FIRST_YEAR, _LAST_YEAR = 1971, 2999  # what a clock of any machine can tell
 _LABEL = 9
 _TEXT_CELLS = 54  # beside a label and an id, in 80
 _WORDS = {
@@ -35,7 +36,10 @@ _WORDS = {
 def day_words(text: str) -> date:
     """A day as it is given to a command."""
     try:
-        return date.fromisoformat(text)
+        day = date.fromisoformat(text)
+        if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+            raise ValueError
+        return day
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no day, such as 2026-03-01") from None
 

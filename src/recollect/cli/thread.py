@@ -59,8 +59,7 @@ def thread(args: argparse.Namespace, screen: Screen) -> int:
 
 def _print_head(story: ThreadStory, screen: Screen) -> None:
     thread = story.tree.thread
-    title = thread.title or story.parts[-1][1].title
-    screen.line(Styled(one_line(title, _WIDTH), "bold"))
+    screen.line(Styled(one_line(story.title, _WIDTH), "bold"))
     span = f"{moment(thread.started_ms, _MINUTES)} to {moment(thread.ended_ms, _MINUTES)}"
     branches = ", ".join(story.branches[:3])
     place = (", ".join(thread.agents), one_line(thread.project, 30), one_line(branches, 30))
@@ -68,7 +67,7 @@ def _print_head(story: ThreadStory, screen: Screen) -> None:
     counts = [many(len(thread.sessions), "session")]
     counts += [many(thread.subagents, "subagent")] if thread.subagents else []
     counts += [many(story.screenshots, "screenshot")] if story.screenshots else []
-    active = round(sum(made.active_ms for _, made in story.parts) / 60_000)
+    active = round(story.active_ms / 60_000)
     screen.line(Styled(f"{span}; {', '.join(counts)}, {active} min active", "dim"))
     usage = usage_object(story.usage)
     screen.line(Styled(f"{short(story.usage.tokens)} tokens, {cost_text(usage)}", "dim"))

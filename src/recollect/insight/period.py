@@ -53,7 +53,7 @@ def period(view: View, first: date, last: date, project: str, prices: Prices) ->
         active_ms=found.active_ms(),
         cost_microdollars=usage.total.cost_microdollars,
         unpriced=usage.total.unpriced_responses,
-        last_day="" if made else found.last_day(sessions.values()),
+        last_day="" if made else found.last_day(sessions),
     )
 
 
@@ -76,7 +76,7 @@ class _Found:
         """Note what a conversation did in these days, if it did anything."""
         columns = self._view.session_columns(row, "row", "time")
         moments = columns["time"]
-        inside = (moments >= self._since) & (moments < self._until)
+        inside = (moments >= self._since) & (moments < self._until) & (moments > 0)
         within = moments[inside]
         if not len(within):
             return
@@ -97,7 +97,7 @@ class _Found:
             title=digest.title,
             outcome=digest.ending.outcome,
             goes_on=bool(known.max() >= self._until),
-            active_ms=_active_ms(within),
+            active_ms=time_worked(within),
             files=sum(is_told(each.entry) for each in digest.files),
             tests=digest.tests if digest.tests.runs and is_told(digest.tests.entry) else Checks(),
             commits=tuple(each for each in digest.commits if is_told(each.entry)),
@@ -108,19 +108,23 @@ class _Found:
     def names(self) -> list[str]:
         return list(self._works)
 
-    def last_day(self, sessions: Iterable[Session]) -> str:
+    def last_day(self, sessions: Mapping[int, Session]) -> str:
         """The last day before these on which something was done, "" for none."""
-        before = (each for each in sessions if 0 < each.facts.started_ms < self._since)
-        for session in sorted(before, key=lambda each: -each.facts.ended_ms):
+        last = 0
+        before = [each for each in sessions.items() if 0 < each[1].facts.started_ms < self._since]
+        for row, session in sorted(before, key=lambda each: -each[1].facts.ended_ms):
+            if session.facts.ended_ms <= last:
+                break  # the others ended before
             if is_work(self._digests.of(session)):
-                return moment(min(session.facts.ended_ms, self._since - 1), "%Y-%m-%d")
-        return ""
+                moments = self._view.session_columns(row, "time")["time"]
+                last = max(last, int(moments[moments < self._since].max(initial=0)))
+        return moment(last, "%Y-%m-%d") if last else ""
 
     def active_ms(self, project: str | None = None) -> int:
         """How long it was worked, on one project or on all of them."""
         known = (spans for name, spans in self._times.items() if project in (None, name))
         every = [moments for spans in known for moments in spans]
-        return _active_ms(np.concatenate(every)) if every else 0
+        return time_worked(np.concatenate(every)) if every else 0
 
     def project(self, name: str, cost_microdollars: int | None, unpriced: int) -> ProjectWork:
         """What was done for a project; what a fork repeats is told once."""
@@ -144,9 +148,9 @@ class _Found:
         )
 
 
-def _active_ms(moments: Array) -> int:
-    """The sum of the short pauses, as digests count it."""
-    pauses = np.diff(np.sort(moments))
+def time_worked(moments: Array) -> int:
+    """The sum of the short pauses, as digests count it, in ms."""
+    pauses = np.diff(np.sort(moments[moments > 0]))
     return int(pauses[pauses <= IDLE_MS].sum())
 
 
@@ -161,9 +165,9 @@ def is_subagent(session: Session) -> bool:
 
 
 def _once(works: list[Work]) -> list[Work]:
-    """Of works with the same title, as forks have, the last; those with most work first."""
-    by_title = {work.title or work.session.facts.id: work for work in sorted(works, key=_ended)}
-    return sorted(by_title.values(), key=lambda each: (-each.active_ms, each.session.facts.id))
+    """Of works with the same title and beginning, as forks have, the last; those with most work first."""
+    begun = {(work.title, work.session.facts.started_ms): work for work in sorted(works, key=_ended)}
+    return sorted(begun.values(), key=lambda each: (-each.active_ms, each.session.facts.id))
 
 
 def _ended(work: Work) -> int:

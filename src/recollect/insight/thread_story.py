@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from recollect.insight.digest.kept import Digests
+from recollect.insight.period import time_worked
 from recollect.insight.threads import beginning, listed
 from recollect.insight.topology import Sessions, rewinds
 from recollect.insight.usage import summarise
@@ -48,8 +49,12 @@ class Threads:
         digests = Digests(self._view)
         parts = tuple((each, digests.of(each)) for each in thread.sessions)
         plans = {plan.text: plan for _, digest in reversed(parts) for plan in reversed(digest.plans)}
+        moments = [self._view.session_columns(row, "time")["time"] for row in group]
+        active_ms = time_worked(np.concatenate(moments))
         usage = summarise(_only(self._usage_columns(), list(group)), "", prices).total
-        return ThreadStory(replace(tree, links=links), parts, tuple(reversed(plans.values())), usage)
+        return ThreadStory(
+            replace(tree, links=links), parts, tuple(reversed(plans.values())), usage, active_ms
+        )
 
     def _found(self, prefix: str) -> tuple[Thread, dict[int, Session]]:
         wanted = key_of(self._view.find_session(prefix))

@@ -114,5 +114,8 @@ def serve(answer: Callable[[Task], Result]) -> None:
             task = pickle.load(incoming)
         except EOFError:
             return
-        pickle.dump(answer(task), outgoing, protocol=5)
-        outgoing.flush()
+        try:
+            pickle.dump(answer(task), outgoing, protocol=5)
+            outgoing.flush()
+        except BrokenPipeError:  # nobody waits for it any more
+            os._exit(1)

@@ -119,6 +119,8 @@ class Known:
         """
         from recollect.insight.entities.profile import Entities
 
+        if not name.strip():
+            raise UsageError("a thing has a name", hint="`recollect entities` lists them")
         with self.view() as view:
             return Entities(view, project).profile(name, type_)
 

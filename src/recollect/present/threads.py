@@ -146,7 +146,7 @@ def story_object(story: ThreadStory, names: Mapping[str, str]) -> dict[str, Any]
         "open": [asdict(each) for each in story.parts[-1][1].open],
         "patterns": [{"name": name, "count": count} for name, count in story.patterns],
         "screenshots": story.screenshots,
-        "active_ms": sum(made.active_ms for _, made in story.parts),
+        "active_ms": story.active_ms,
         "usage": usage_object(story.usage),
     }
 
@@ -156,9 +156,12 @@ def story_statements(story: ThreadStory, names: Mapping[str, str]) -> Iterator[t
     for plan in story.plans[:_PLANS_MAX]:
         yield "plan", plan.text, plan.entry
     share = max(_ASKED_MAX // len(story.parts), 1)
+    told: set[str] = set()
     for session, made in story.parts[:_ASKED_MAX]:
         name = names.get(session.facts.id, session.facts.id)
-        for asked in made.asked[:share]:
+        new = [asked for asked in made.asked if asked.text not in told]  # a fork repeats what was asked
+        told |= {asked.text for asked in new}
+        for asked in new[:share]:
             yield "asked", asked.text, asked.entry
         yield str(made.ending.outcome), f"{name}: {made.ending.why}", made.ending.entry
     files = story.files

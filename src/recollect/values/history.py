@@ -6,7 +6,7 @@ import enum
 from collections import Counter
 from dataclasses import dataclass, field
 
-from recollect.values.digests import Changed, Commit, Digest, Statement
+from recollect.values.digests import Changed, Commit, Digest, Outcome, Statement
 from recollect.values.hits import Hit
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.usage import UsageRow
@@ -102,19 +102,34 @@ class ThreadTree:
 class ThreadStory:
     """A piece of work over all its sessions: `parts` are its conversations with what happened in each.
 
-    `plans` are those that were proposed or begun with, `scope` what was worked on.
+    `plans` are those that were proposed or begun with; `active_ms`: what a fork repeats counts once.
     """
 
     tree: ThreadTree
     parts: tuple[tuple[Session, Digest], ...]
     plans: tuple[Statement, ...]
     usage: UsageRow
+    active_ms: int
+
+    @property
+    def title(self) -> str:
+        """What the last session is about of which something can be said."""
+        told = [made.title for _, made in reversed(self.parts) if made.ending.outcome != Outcome.UNKNOWN]
+        return next(filter(None, told), self.tree.thread.title) or self.parts[-1][1].title
+
+    @property
+    def _own(self) -> list[tuple[Session, Digest]]:
+        """The parts without forks, which repeat what they were forked from: of those the longest."""
+        begun: dict[object, tuple[Session, Digest]] = {}
+        for each in sorted(self.parts, key=lambda part: part[0].entries):
+            begun[each[0].facts.started_ms or each[0].facts.id] = each
+        return [each for each in self.parts if each in begun.values()]
 
     @property
     def files(self) -> list[Changed]:
         """The changed files, the most changed first, lines of all sessions added up."""
         found: dict[str, Changed] = {}
-        for _, digest in self.parts:
+        for _, digest in self._own:
             for each in digest.files:
                 known = found.get(each.path, Changed(each.path, 0, 0, ""))
                 added, removed = known.added + each.added, known.removed + each.removed
@@ -142,13 +157,13 @@ class ThreadStory:
     def patterns(self) -> list[tuple[str, int]]:
         """Its character: what its exchanges were, the most frequent first."""
         counts = Counter[str]()
-        for _, digest in self.parts:
+        for _, digest in self._own:
             counts.update(dict(digest.patterns))
         return counts.most_common()
 
     @property
     def screenshots(self) -> int:
-        return sum(digest.screenshots for _, digest in self.parts)
+        return sum(digest.screenshots for _, digest in self._own)
 
 
 @dataclass(frozen=True, slots=True)

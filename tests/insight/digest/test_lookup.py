@@ -53,6 +53,12 @@ def test_words_of_a_digest_find_its_session_the_best_first(memory: Memory) -> No
     assert found(memory, "walrus") == []  # which only a tool said
 
 
+def test_the_names_of_what_is_kept_are_no_words_of_it(memory: Memory) -> None:
+    for name in ("title", "asked", "tests", "entry", "outcome", "runs"):
+        assert found(memory, name) == [], name
+    assert found(memory, "lighthouse -tests") == ["2"]
+
+
 def test_without_words_the_newest_come_first(memory: Memory) -> None:
     assert found(memory, "") == ["3", "2", "1"]
     assert found(memory, "project:quay") == ["2"]

@@ -222,6 +222,10 @@ class TestAsking:
         assert memory.entity("GIT").namesakes == (("tool", "Git"),)
         assert memory.entity("git", "tool").entity.mentions == 1
 
+    def test_a_thing_has_a_name(self, memory: Memory) -> None:
+        with pytest.raises(UsageError, match="a name"):
+            memory.entity(" ")
+
     def test_what_nothing_mentions_is_not_found(self, memory: Memory) -> None:
         with pytest.raises(NotFound) as raised:
             memory.entity("dock")

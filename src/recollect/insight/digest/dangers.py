@@ -57,16 +57,17 @@ def pastes_secret(exchange: Exchange) -> bool:
 def kinds_of(step: Step) -> dict[str, Simple]:
     """Which kinds a step's command is of, each with the part that makes it so."""
     found: dict[str, Simple] = {}
-    downloads = False
+    fetched: Simple | None = None  # what the next one reads
     assigned = dict(_ASSIGNED.findall(step.command[:COMMAND_CHARS_MAX])) if "=" in step.command else {}
     for part in step.parts:
         if assigned and any("$" in word for word in part.words):
             part = replace(part, words=tuple(_expanded(word, assigned) for word in part.words))
         for kind in _kinds(part):
             found.setdefault(kind, part)
-        if downloads and part.program in _SHELLS and _runs_what_it_reads(part):
-            found.setdefault(PIPED, part)
-        downloads = part.piped and (part.program in ("curl", "wget") or downloads)
+        if fetched is not None and part.program in _SHELLS and _runs_what_it_reads(part):
+            found.setdefault(PIPED, replace(fetched, words=(*fetched.words, "|", *part.words)))
+        fetches = part if part.program in ("curl", "wget") else fetched
+        fetched = fetches if part.piped else None
     return found
 
 
@@ -112,6 +113,8 @@ def _find(part: Simple) -> Iterator[str]:
 def _git(part: Simple) -> Iterator[str]:
     given = [word for word in part.arguments if not word.startswith("/")]
     verb = next((word for word in given if word in _GIT), "")
+    if part.has("--dry-run", "--help"):
+        return
     if verb == "push":
         if part.has("--force", "-f", "--force-with-lease", "--force-if-includes", "--mirror") or any(
             word.startswith("+") for word in given
@@ -217,7 +220,7 @@ def _is_machine(host: str) -> bool:
 
 
 def _is_throw_away(path: str) -> bool:
-    return bool(_THROW_AWAY.search(path))
+    return ".." not in path.split("/")[1:] and bool(_THROW_AWAY.search(path))
 
 
 _Judge = Callable[[Simple], Iterator[str]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -34,6 +35,7 @@ from recollect.values.digests import (
 from recollect.values.errors import DerivedDamaged
 from recollect.values.stored import Session
 
+_KEYS = re.compile(r'"[a-z_]+":(?:"(?:[0-9a-f]{12}(?:\.\d+)?)?"|\d+)?')  # names, ids and numbers: no words
 _STALE_MIN = 200  # superseded rows that are not worth clearing out
 
 
@@ -71,8 +73,8 @@ class Digests(DigestRows):
             kept = self._view.derived(DIGESTS, only=("digest", "title"))
         except DerivedDamaged:
             return [""] * len(self._entries), [""] * len(self._entries)
-        digests, titles = ([str(text).casefold() for text in kept[name]] for name in ("digest", "title"))
-        return digests, titles
+        digests = [_KEYS.sub(" ", str(text)).casefold() for text in kept["digest"]]
+        return digests, [str(text).casefold() for text in kept["title"]]
 
 
 def digest_columns(made: Sequence[tuple[Session, Digest]]) -> dict[str, Column]:
