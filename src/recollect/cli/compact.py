@@ -33,4 +33,5 @@ def compact(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("compact", {"store": path, **sizes})
         return 0
     screen.line(f"{path}: {size(report.bytes_before)} before, {size(report.bytes_after)} now")
+    screen.note("indexes and what is spoken of are made again by the next `recollect index`, or ingest")
     return 0

@@ -10,13 +10,12 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command, count
 from recollect.present.agents import enumeration, names
-from recollect.present.digests import heading_object
+from recollect.present.digests import heading_object, shown_title
 from recollect.present.projects import unknown_project_note
 from recollect.present.sessions import last_names, relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.records import Relation
 from recollect.values.text import age, many, one_line, short
-from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
@@ -146,7 +145,7 @@ def _row(
         *(["imported" if session.imported else ""] if strange else []),
         *([relation_text(session, names)] if related else []),
         str(heading.outcome) if heading else "",
-        one_line((heading.title if heading else "") or facts.headline or UNTITLED, 72),
+        one_line(shown_title(session, heading), 72),
     ]
 
 

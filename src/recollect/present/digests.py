@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.present.sessions import session_object
 from recollect.present.usage import usage_amounts, usage_object
 from recollect.values.digests import Outcome
 from recollect.values.text import many
+from recollect.values.titles import TITLE_AGENT, UNTITLED, telling
 
 if TYPE_CHECKING:
     from recollect.values.digests import Digest, DigestHit, Heading, Statement
@@ -60,14 +61,27 @@ def digest_object(session: Session, digest: Digest, usage: SessionUsage) -> dict
     }
 
 
+def shown_title(session: Session, heading: Heading | None) -> str:
+    """What a session is called in lists: as a person or its agent called it, else as its digest does."""
+    facts = session.facts
+    if heading is None or (facts.title_rank >= TITLE_AGENT and telling(facts.title)):
+        return facts.headline or UNTITLED
+    return heading.title or facts.headline or UNTITLED
+
+
 def thread_heading(thread: Thread, headings: Mapping[str, Heading]) -> Heading | None:
-    """What a thread came to: the last session of which something can be said.
+    """What a thread came to and is called in lists: by the last session of which something can be said.
 
     A client is often opened once more and left.
     """
     ordered = sorted(thread.sessions, key=lambda each: (each.facts.ended_ms, each.facts.id), reverse=True)
-    told = [headings[each.facts.id] for each in ordered if each.facts.id in headings]
-    return next((each for each in told if each.outcome != Outcome.UNKNOWN), next(iter(told), None))
+    told = [(each, headings[each.facts.id]) for each in ordered if each.facts.id in headings]
+    session, heading = next(
+        (each for each in told if each[1].outcome != Outcome.UNKNOWN), next(iter(told), (None, None))
+    )
+    if session is None or heading is None:
+        return None
+    return replace(heading, title=shown_title(session, heading))
 
 
 def heading_object(heading: Heading | None) -> dict[str, str] | None:

@@ -115,6 +115,15 @@ def test_an_error_that_nothing_solved_stands_first() -> None:
     assert retries == 1
 
 
+def test_an_error_of_a_wrapper_is_solved_by_what_it_was_told_to_run() -> None:
+    told = (
+        Told().asks("a").runs("rtk bun run test", "error: no 'bun'", failed=True).runs("bun run test", "ok")
+    )
+    assert [bool(each.solved) for each in errors_of(told.steps)[0]] == [True]
+    told = Told().asks("a").runs("docker ps", "error: no daemon", failed=True).runs("ps aux", "ok")
+    assert [bool(each.solved) for each in errors_of(told.steps)[0]] == [False]
+
+
 def test_a_title_is_what_was_asked_or_the_persons_own() -> None:
     assert story().digest.title.startswith("Make the token store honour clock skew")
     facts = SessionFacts("claude", "s", title="Token skew", title_rank=TITLE_CUSTOM, cwd=FOLDER)

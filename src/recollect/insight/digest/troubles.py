@@ -23,6 +23,7 @@ class Troubles:
     def __init__(self) -> None:
         self.retries = 0
         self._open: dict[frozenset[tuple[str, ...]], tuple[Trouble, Work]] = {}
+        self._commands: dict[frozenset[tuple[str, ...]], list[str]] = {}
         self._ended: list[Trouble] = []
 
     def take(self, step: Step) -> Trouble | None:
@@ -36,6 +37,8 @@ class Troubles:
             return None
         work = _work(step)
         again = [parts for parts, (_, tried) in self._open.items() if tried.is_part_of(work)]
+        if not failed:
+            again += [parts for parts in self._open if parts not in again and self._is_rest(step, parts)]
         self.retries += bool(again)
         if failed:
             self._note(step, work)
@@ -57,7 +60,13 @@ class Troubles:
             self._ended.append(oldest)
         times = known[0].times + 1 if known else 1
         text = gist(step.output) or " ".join(step.command[:_END_CHARS].split())[:_TEXT_CHARS] or step.tool
+        self._commands[work.parts] = step.command.split()
         self._open[work.parts] = Trouble(text, times, step.results[-1].id), work
+
+    def _is_rest(self, step: Step, parts: frozenset[tuple[str, ...]]) -> bool:
+        """Whether a command is what one that failed was told to run: `bun test` of `nice bun test`."""
+        words = step.command.split()
+        return len(words) > 1 and self._commands.get(parts, [])[1:] == words
 
     @staticmethod
     def _proves(step: Step, work: Work, tried: Work) -> bool:
