@@ -179,7 +179,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "saved_thread": lambda memory, _: saved(memory) and memory.saved_thread("mine").pieces,
     "saved_threads": lambda memory, _: saved(memory) and len(memory.saved_threads()),
     "search": lambda memory, _: hits(memory.search("token")),
-    "headings": lambda memory, _: memory.index() and memory.headings(),
+    "headings": lambda memory, _: memory.index() and memory.headings(memory.sessions()),
     "search_digests": lambda memory, _: (
         memory.index() and [hit.digest for hit in memory.search_digests("token").hits]
     ),

@@ -55,11 +55,11 @@ def sessions(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         everything = memory.sessions()
         tokens = {row.group: row.tokens for row in memory.usage("session").rows}
-        headings = memory.headings()
-    fitting = [each for each in reversed(everything) if _fits(each, args)]
-    shown = fitting if args.all else [s for s in fitting if s.facts.relation != Relation.SUBAGENT]
+        fitting = [each for each in reversed(everything) if _fits(each, args)]
+        shown = fitting if args.all else [s for s in fitting if s.facts.relation != Relation.SUBAGENT]
+        listed = shown[: args.limit or None]
+        headings = memory.headings(listed)
     hidden = len(fitting) - len(shown)
-    listed = shown[: args.limit or None]
     names = short_ids(each.facts.id for each in everything)
     if screen.json:
         screen.object(

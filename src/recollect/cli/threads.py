@@ -49,10 +49,11 @@ def add_words(commands: Any) -> None:
 def threads(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.threads(args.project, label=args.label)
-        sessions, headings = memory.sessions(), memory.headings()
+        listed = found[: args.limit or None]
+        sessions = memory.sessions()
+        headings = memory.headings(session for thread in listed for session in thread.sessions)
         trees = memory.thread_trees(args.project, label=args.label, limit=args.limit) if args.tree else []
     names = short_ids(session.facts.id for session in sessions)
-    listed = found[: args.limit or None]
     if screen.json and args.tree:
         screen.object(
             "threads", {"total": len(found), "threads": [tree_object(each, names) for each in trees]}

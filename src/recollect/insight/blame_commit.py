@@ -43,12 +43,9 @@ def makers_of(view: View, known: GitCommit | None, hash_: str) -> list[CommitMad
 
 
 def _made(view: View, is_it: Callable[[Commit], bool], *, by_subject: bool) -> Iterator[CommitMade]:
-    digests = Digests(view)
     seen: set[tuple[str, str, int]] = set()
-    for session in view.sessions():
-        if session.copied:
-            continue
-        digest = digests.of(session)
+    own = (session for session in view.sessions() if not session.copied)
+    for session, digest in Digests(view).telling("commits", own):
         for commit in filter(is_it, digest.commits):
             result = view.find_entry(commit.entry)
             once = commit.hash, commit.subject, result.entry.time_ms

@@ -22,7 +22,7 @@ from recollect.store.registry import location, open_store
 from recollect.values.errors import DerivedDamaged, RecollectError
 from recollect.values.reports import Progress
 
-WORTH_ROWS = 4_000  # fewer entries are read before a worker has started
+WORTH_ROWS = 4_000  # of all insights together: fewer are read before a worker has started
 WRITER_SECONDS = 1.0  # to wait for another process that is writing
 
 
@@ -107,7 +107,7 @@ class Ahead:
 
     def __init__(self, store: str, pieces: Sequence[Piece]) -> None:
         self._pool: Pool[tuple[str, Piece], tuple[int, Any]]
-        self._pool = Pool(__name__, min(os.cpu_count() or 1, WORKERS_MAX))
+        self._pool = Pool(__name__, min(os.cpu_count() or 1, WORKERS_MAX, len(pieces)))
         self._numbers = {piece: number for number, piece in enumerate(pieces)}
         for piece, number in self._numbers.items():
             self._pool.send(number, (store, piece))

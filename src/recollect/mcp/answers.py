@@ -156,7 +156,8 @@ def read_digest(memory: Memory, *, session: str, budget_tokens: int) -> Answer:
 
 def list_threads(memory: Memory, *, project: str, limit: int, budget_tokens: int) -> Answer:
     """Pieces of work, the newest first."""
-    threads, headings = memory.threads(project), memory.headings()
+    threads = memory.threads(project)
+    headings = memory.headings(session for thread in threads[:limit] for session in thread.sessions)
     blocks = [_thread(each, headings) for each in threads[:limit]]
 
     def foot(shown: int) -> list[str]:

@@ -76,8 +76,8 @@ class Known:
 
         Of one type, or in projects whose name has a part, if asked; all of them with a limit of 0.
         """
-        from recollect.insight.entities.mention import TYPES
         from recollect.insight.entities.profile import Entities
+        from recollect.search.mentions import TYPES
 
         if type_ and type_ not in TYPES:
             raise UsageError(f"there are no things of type {type_!r}", hint=f"types: {', '.join(TYPES)}")
@@ -253,13 +253,13 @@ class Known:
             found = lookup(Sessions(by_name(view)), Digests(view), meant.node, limit)
         return replace(found, notes=meant.notes)
 
-    def headings(self) -> dict[str, Heading]:
+    def headings(self, sessions: Iterable[Session]) -> dict[str, Heading]:
         """What sessions were about and how they ended, by id, where a digest is kept of all that was said."""
         from recollect.search.digest_rows import DigestRows
 
         with self.view() as view:
             known = DigestRows(view)
-            told = ((each.facts.id, known.heading(each)) for each in view.sessions())
+            told = ((each.facts.id, known.heading(each)) for each in sessions)
             return {id_: heading for id_, heading in told if heading is not None}
 
 

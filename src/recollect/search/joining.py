@@ -103,9 +103,10 @@ class _Joining:
             if facts.slug and facts.project:
                 slugs[facts.slug, facts.project].append(at)
         for group in slugs.values():
-            inner = [at for at in group if self._sessions[at].facts.relation == Relation.SUBAGENT]
-            outer = [at for at in group if at not in inner]
-            for one, other in pairwise([*self._in_time(outer), *self._in_time(inner)]):
+            sides: tuple[list[int], list[int]] = ([], [])
+            for at in group:
+                sides[self._sessions[at].facts.relation == Relation.SUBAGENT].append(at)
+            for one, other in pairwise([at for side in sides for at in self._in_time(side)]):
                 if self._leader(one) != self._leader(other):
                     self._join(one, other, How.SLUG, 1.0, "the same slug")
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.insight.entities.extract import mentions_of
-from recollect.insight.entities.mention import ERROR_WORDS, MENTIONS_MAX, NAME_CHARS, TYPES
+from recollect.insight.entities.mention import ERROR_WORDS, MENTIONS_MAX, NAME_CHARS
+from recollect.search.mentions import TYPES
 from recollect.values.records import Entry, Flag, Kind
 
 ROOT = "/home/ada/work/harbor"

@@ -15,10 +15,9 @@ from tests.support.claude_talk import Talk
 from tests.support.memories import open_memory, scratch
 
 from recollect.insight.derive import derive, take_a_step
-from recollect.insight.entities.mention import TYPES
 from recollect.insight.entities.profile import Entities
 from recollect.memory import Memory
-from recollect.search.mentions import MENTIONS, NAMES, TABLES, THINGS
+from recollect.search.mentions import MENTIONS, NAMES, TABLES, THINGS, TYPES
 from recollect.store import derived
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, DerivedTable, stored_table

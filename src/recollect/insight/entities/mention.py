@@ -5,10 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from recollect.values.entities import ENTITY_TYPES
-
-TYPES = tuple(ENTITY_TYPES)
-
 NAME_CHARS = 200  # longer ones are no names
 MENTIONS_MAX = 128  # of one entry: a listing of thousands says little of each
 ERROR_WORDS = 16
