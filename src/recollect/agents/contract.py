@@ -7,6 +7,7 @@ None. `has` says whether it is there without importing it.
 
     hooks       its sessions are captured as they happen
     settings    `init` puts hook and MCP server into its settings
+    database    its sessions are rows of a database, which its client changes in place
     reader      its sessions are read back as its log has them; without one, from what was parsed
     writer      a conversation is written as a session that it opens as its own
     tools       what its tools do: blame, how, fix, digests and recalled files know its calls
@@ -19,11 +20,12 @@ imports inside its methods.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
+    from sqlite3 import Connection
 
     from recollect.agents.head import Head
     from recollect.agents.sessions import SessionFile, StoredFile
@@ -78,6 +80,30 @@ class CutsRecords(Protocol):
 
     def record(self, key: str, data: bytes, /) -> Parsed:
         """Turn one of them into entries."""
+        ...
+
+
+class Database(Protocol):
+    """Where the sessions of an agent are in its database. A module will do.
+
+    All of it is asked of one moment. What a file holds that only looks like the agent's is an `sqlite3.Error`
+    or nothing.
+    """
+
+    def sessions(self, connection: Connection, /) -> Iterable[tuple[str, tuple[int, int, int]]]:
+        """Every session, parents first, and numbers of which one changes whenever one of its rows does."""
+        ...
+
+    def rows(self, connection: Connection, session: str, /) -> Iterable[tuple[str, str, int]]:
+        """Table, key and version of every row of a session, in the order in which it is told.
+
+        A version is another one after every change, and the newest the greatest. The content of rows is
+        not needed for it, so that what is known already is not read.
+        """
+        ...
+
+    def row(self, connection: Connection, table: str, key: str, /) -> Mapping[str, Any] | None:
+        """The columns of one row."""
         ...
 
 
@@ -178,6 +204,9 @@ class Agent(ABC):
 
     def plugin(self, commands: Commands, *, folder: Path) -> Plugin | None:
         """A plugin that its own commands install, instead of `settings`, as it is to lie in a folder."""
+        return None
+
+    def database(self) -> Database | None:
         return None
 
     def reader(self) -> Reader | None:

@@ -10,6 +10,7 @@ from typing import Any
 from recollect.agents.decode import BadLine, decode
 
 HEAD_BYTES = 1 << 20
+_DATABASE = b"SQLite format 3\0"
 _RECORDS = 8
 _FIELD = re.compile(rb'"(type|uuid|sessionId|timestamp|cwd|version)":\s*"([ -!#-\[\]-~]*)"')
 
@@ -26,6 +27,11 @@ class Head:
         """Up to `HEAD_BYTES` of the file, unpacked where it is compressed."""
         self.is_read = True
         return self._read()[:HEAD_BYTES]
+
+    @property
+    def is_database(self) -> bool:
+        """Whether it is an SQLite database."""
+        return self.data.startswith(_DATABASE)
 
     @cached_property
     def records(self) -> list[Any]:

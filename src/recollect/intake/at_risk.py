@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recollect.agents.registry import agents
 from recollect.light.sources import is_conversation
-from recollect.values.records import Role
+from recollect.values.records import Framing, Role, SourceFile
 from recollect.values.reports import Doomed, Standing
 from recollect.values.stored import Source
 
@@ -33,13 +33,13 @@ def standing(
     for source in sources:
         if source.host != host or source.superseded or not is_conversation(source.file.agent):
             continue
-        seen, missing = _stat(source.file.path)
+        seen, missing = _stat(source.file)
         transcript = source.file.role in (Role.MAIN, Role.SUBAGENT)
         if transcript:
             there[source.session] = there.get(source.session, False) or not missing
         if seen is None:
             continue
-        changed += _differs(source, seen)
+        changed += source.file.framing is not Framing.ROWS and _differs(source, seen)
         modified_ms = seen.st_mtime_ns // 1_000_000
         newest_ms = max(newest_ms, modified_ms)
         for cleaner in cleaners:
@@ -75,9 +75,10 @@ def _cleaners(home: Path, environ: Mapping[str, str]) -> Iterator[_Cleaner]:
             yield _Cleaner(agent.title, days, tuple(roots))
 
 
-def _stat(path: str) -> tuple[os.stat_result | None, bool]:
+def _stat(file: SourceFile) -> tuple[os.stat_result | None, bool]:
     """A source's file now, and whether it is certainly gone (not merely out of reach)."""
-    for each in (path, path + ".zst"):  # an agent may compress what is cold
+    plain = replace(file, compressed=False).read_path
+    for each in (plain, plain + ".zst"):  # an agent may compress what is cold
         try:
             return os.stat(each, follow_symlinks=False), False
         except (FileNotFoundError, NotADirectoryError):

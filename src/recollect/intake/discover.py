@@ -18,9 +18,12 @@ from pathlib import Path
 from recollect.agents import registry
 from recollect.agents.contract import Agent
 from recollect.agents.head import Head
+from recollect.intake.databases import size_of
 from recollect.intake.reader import chunks, open_source
 from recollect.values.errors import SourceError
-from recollect.values.records import SourceFile
+from recollect.values.records import Framing, SourceFile
+
+_GIT = {"HEAD", "objects", "refs"}  # in a repository's own folder: thousands of files, and no log
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,9 @@ def _files(path: Path, skipped: Counter[str]) -> Iterator[Path]:
         except OSError as error:
             skipped[f"unreadable folder ({error.strerror})"] += 1
             continue
+        if {entry.name for entry in entries} >= _GIT:
+            skipped["git folder"] += 1
+            continue
         for entry in reversed(entries):
             if entry.is_file(follow_symlinks=False):
                 yield Path(entry.path)
@@ -109,7 +115,8 @@ def _recognise(path: Path, skipped: Counter[str]) -> Found | None:
         for agent in registry.agents():
             file = agent.recognise(path, head)
             if file is not None:
-                return Found(agent, file, os.stat(path).st_size)
+                is_database = file.framing is Framing.ROWS
+                return Found(agent, file, size_of(file.path) if is_database else os.stat(path).st_size)
     except SourceError:
         skipped["unreadable file"] += 1
         return None

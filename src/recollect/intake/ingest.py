@@ -16,10 +16,11 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from recollect.agents.contract import Agent, CutsRecords, Parser
+from recollect.agents.contract import Agent, CutsRecords, Database, Parser
 from recollect.agents.decode import BadLine, decode, records_inside
 from recollect.agents.registry import agent_of
 from recollect.intake.checkpoints import Checkpoints
+from recollect.intake.databases import DatabaseChanged, OpenDatabase, new_lines, open_database, session_path
 from recollect.intake.discover import Found
 from recollect.intake.own import OwnLogs
 from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
@@ -42,6 +43,7 @@ from recollect.values.stored import Source, TakeResult, source_bytes
 COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash has to do again
 _WINDOW_BYTES = 4096
 _PLACES_MAX = 20
+_TRIES = 5  # to read a database that is written to without a log
 
 
 class Ingest:
@@ -130,6 +132,8 @@ class Ingest:
     def _file(self, agent: Agent, file: SourceFile) -> bool:
         """Take what is new in one file; False when the store has nothing to note about it."""
         file = self._marked(file, self._host)
+        if file.framing is Framing.ROWS:
+            return self._database(agent, file)
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
             if self._writer.is_current(self._host, file.path, seen):
@@ -149,6 +153,43 @@ class Ingest:
             else:
                 pieces = iter(())
             return self._take_all(taking, pieces)
+
+    def _database(self, agent: Agent, file: SourceFile) -> bool:
+        """Take what is new in each session of a database."""
+        database = agent.database()
+        assert database is not None, "a database of an agent that has none"
+        for _ in range(_TRIES):
+            try:
+                with open_database(file.path) as opened:
+                    found = list(database.sessions(opened.connection))
+                    opened.check()
+                    changed = [self._rows(agent, database, opened, file, *each) for each in found]
+                return any(changed)
+            except DatabaseChanged:
+                continue
+        raise SourceError(f"{file.path}: it changes faster than it can be read", hint="ingest again later")
+
+    def _rows(
+        self,
+        agent: Agent,
+        database: Database,
+        opened: OpenDatabase,
+        file: SourceFile,
+        session: str,
+        mark: tuple[int, int, int],
+    ) -> bool:
+        """Take what is new in one session of a database; a `mark` is to it what times are to a file."""
+        file = replace(file, path=session_path(file.path, session), session=session)
+        size, mtime_ns, ctime_ns = mark
+        seen = Cursor(size=size, mtime_ns=mtime_ns, ctime_ns=ctime_ns)
+        if self._writer.is_current(self._host, file.path, seen):
+            return self._note_own(agent, file)
+        held = self._writer.source(self._host, file.path)
+        stored = self._writer.view().lines(held) if held is not None else iter(())
+        taking = _Taking(agent, file, self._host, held, held.cursor.offset if held else 0, restart=False)
+        taking.seen = seen
+        news = new_lines(database, opened, session, stored)
+        return self._take_all(taking, ([(line, 0) for line in lines] for lines in news))
 
     def _marked(self, file: SourceFile, host: str) -> SourceFile:
         return self._own.marked(file, host) if self._own is not None else file
@@ -365,7 +406,7 @@ class Ingest:
 
 def parse_lines(parser: Parser, framing: Framing, data: bytes, flags: int) -> list[Line]:
     """One line of a log parsed, or a document, cut into records where its parser does that."""
-    if framing == Framing.LINES or flags & LineFlag.BAD:
+    if framing != Framing.DOCUMENT or flags & LineFlag.BAD:
         return [_parse_line(parser, data, flags)]
     if not isinstance(parser, CutsRecords):
         return [Line(data, flags, parser.document(data))]
@@ -444,7 +485,7 @@ class _Taking:
         """Move behind a line that was just read; `ended`: by a newline."""
         self.waiting = bool(line.flags & LineFlag.PENDING)
         piece = self.file.framing == Framing.DOCUMENT or line.flags & LineFlag.CONTINUES
-        self.terminated = ended and self.file.framing == Framing.LINES
+        self.terminated = ended and self.file.framing != Framing.DOCUMENT
         if not self.waiting:
             self.offset += len(line.data) + (self.terminated and not piece)
             self._passed += (line.data, b"\n") if self.terminated and not piece else (line.data,)

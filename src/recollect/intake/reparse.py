@@ -81,7 +81,7 @@ def _source(
         cursor = replace(source.cursor, state=state, waiting=waiting)
         if done and stored.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
-            cursor = Cursor(offset, terminated=file.framing == Framing.LINES, state=parser.state())
+            cursor = Cursor(offset, terminated=file.framing != Framing.DOCUMENT, state=parser.state())
         taken = writer.take(file, source.host, batch, cursor, facts, parser=agent.version, restart=restart)
         restart = False
         report.lines += len(batch)

@@ -27,6 +27,7 @@ SWEEP_SECONDS = 3600.0  # a notification may be lost: the kernel's queue is boun
 _STEP_MS = 500
 _TICK_MS = 5000
 _DEBOUNCE_MS = 5000
+_LOG = "-wal"  # of a database: what is new in that is written here first
 _ADDED, _MODIFIED, _DELETED = 1, 2, 3
 
 
@@ -124,7 +125,7 @@ def _worth(changes: Iterable[tuple[int, str]]) -> Iterator[str]:
             changed = change in (_ADDED, _MODIFIED) and stat.S_ISREG(mode)
             # watchfiles follows links and reports what lies behind them; a sweep does not.
             if (new or changed) and os.path.realpath(path) == path:
-                yield path
+                yield path.removesuffix(_LOG)
 
 
 def _batch(paths: Iterable[str]) -> Batch:
@@ -142,7 +143,7 @@ def _poll(roots: Sequence[Path], stop: Stop, seconds: float, trouble: str) -> It
     yield Batch(everything=True, trouble=trouble)
     while rest(seconds, stop):
         now = _state(roots)
-        yield _batch(path for path, mark in now.items() if seen.get(path) != mark)
+        yield _batch(path.removesuffix(_LOG) for path, mark in now.items() if seen.get(path) != mark)
         seen = now
 
 

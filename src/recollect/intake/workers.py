@@ -18,7 +18,7 @@ from recollect.intake.ingest import Ingest
 from recollect.intake.own import OwnLogs
 from recollect.light.pool import WORKERS_MAX, Pool, serve
 from recollect.store.contract import BulkWriter, Collector, Writer
-from recollect.values.records import SourceFile
+from recollect.values.records import Framing, SourceFile
 from recollect.values.reports import Report
 
 WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
@@ -39,7 +39,7 @@ def sweep(
     if not isinstance(writer, BulkWriter):
         ingest.sweep(found)
         return
-    known = [writer.has_source(host, each.file.path) for each in found]
+    known = [_is_database(each) or writer.has_source(host, each.file.path) for each in found]
     new = [each for each, is_known in zip(found, known, strict=True) if not is_known]
     if sum(each.size for each in new if each.size <= FILE_BYTES_MAX) < WORTH_BYTES:
         ingest.sweep(found)
@@ -71,6 +71,11 @@ def parcelled(found: Sequence[Found]) -> list[list[Found]]:
         groups[-1].append(each)
         filled += each.size
     return groups
+
+
+def _is_database(found: Found) -> bool:
+    """Whether what is new in it is known only beside what is stored."""
+    return found.file.framing is Framing.ROWS
 
 
 def _streamed(group: Sequence[Found]) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
@@ -25,10 +25,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.agents.contract import Agent, Reader
+from recollect.agents.contract import Agent, CutsRecords, Reader
 from recollect.agents.head import Head
 from recollect.agents.registry import agents
 from recollect.agents.sessions import StoredFile
+from recollect.intake.databases import new_lines, open_database, session_path
 from recollect.values.conversation import Conversation, said
 from recollect.values.records import (
     Cursor,
@@ -170,6 +171,33 @@ class AgentContract:
             source = self.source(path)
             if source.framing is Framing.DOCUMENT:
                 assert_well_formed(self.agent.parser(source, {}).document(data))
+
+    def test_a_document_is_cut_into_pieces_that_are_all_of_it(self) -> None:
+        for source, parser in self.cut_documents():
+            data = Path(source.path).read_bytes()
+            pieces = list(parser.records(data))
+            assert b"".join(piece for _, piece in pieces) == data
+            parsed = [parser.record(key, piece) for key, piece in pieces]
+            assert all(each.known for each in parsed), source.path
+            assert any(each.entries for each in parsed), source.path
+
+    @inherited
+    @given(data=st.data())
+    def test_what_is_no_whole_document_has_no_pieces_or_all_of_it(self, data: st.DataObject) -> None:
+        documents = list(self.cut_documents())
+        if not documents:
+            pytest.skip("it has no document that is cut")
+        source, parser = data.draw(st.sampled_from(documents))
+        whole_data = Path(source.path).read_bytes().rstrip()
+        half = whole_data[: data.draw(st.integers(0, len(whole_data) - 1))]
+        assert list(parser.records(half)) == []
+        any_data = data.draw(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
+        pieces = list(parser.records(any_data))
+        assert b"".join(piece for _, piece in pieces) in (b"", any_data)
+        for key, piece in pieces:
+            parsed = parser.record(key, piece)
+            if parsed.entries:
+                assert_well_formed(parsed)
 
     def test_a_source_cut_anywhere_gives_what_it_gives_whole(self) -> None:
         for source, lines in self.line_sources():
@@ -318,14 +346,23 @@ class AgentContract:
     def line_sources(self) -> Iterator[tuple[SourceFile, list[Any]]]:
         for path in files_in(self.fixtures):
             source = self.source(path)
-            if source.framing is Framing.LINES:
-                yield source, records(path)
+            if source.framing is not Framing.DOCUMENT:
+                for each, lines in _lines_in(self.agent, source, path):
+                    yield each, _values(lines)
+
+    def cut_documents(self) -> Iterator[tuple[SourceFile, CutsRecords]]:
+        for path in files_in(self.fixtures):
+            source = self.source(path)
+            parser = self.agent.parser(source, {})
+            if source.framing is Framing.DOCUMENT and isinstance(parser, CutsRecords):
+                yield source, parser
 
     def kept_sessions(self) -> Iterator[KeptSession]:
         for path in files_in(self.fixtures):
             source = self.source(path)
-            if source.framing is Framing.LINES:
-                yield KeptSession(self.agent, source, path.read_bytes().splitlines())
+            if source.framing is not Framing.DOCUMENT:
+                for each, lines in _lines_in(self.agent, source, path):
+                    yield KeptSession(self.agent, each, lines)
 
 
 class AgentCorpus:
@@ -366,7 +403,7 @@ class AgentCorpus:
 class KeptSession:
     """One source of an agent as a store would have kept it."""
 
-    def __init__(self, agent: Agent, file: SourceFile, lines: list[bytes]) -> None:
+    def __init__(self, agent: Agent, file: SourceFile, lines: Sequence[bytes]) -> None:
         parser = agent.parser(file, {})
         parsed = [parser.parse(_decoded(line)) for line in lines]
         self._lines = [StoredLine(line, 0, each.type) for line, each in zip(lines, parsed, strict=True)]
@@ -380,6 +417,22 @@ class KeptSession:
 
 
 @cache
+def _lines_in(agent: Agent, source: SourceFile, path: Path) -> list[tuple[SourceFile, tuple[bytes, ...]]]:
+    """The records of a log, or those that are made of each session in a database."""
+    if source.framing is Framing.LINES:
+        return [(source, tuple(path.read_bytes().split(b"\n")))]
+    database = agent.database()
+    assert database is not None
+    found = []
+    with open_database(str(path)) as opened:
+        for session, _ in list(database.sessions(opened.connection)):
+            batches = list(new_lines(database, opened, session, ()))
+            inside = replace(source, path=session_path(source.path, session), session=session)
+            found.append((inside, tuple(line for batch in batches for line in batch)))
+    return found
+
+
+@cache
 def files_in(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
@@ -390,8 +443,18 @@ def records(path: Path) -> list[Any]:
 
 
 def read_records(path: Path) -> list[Any]:
+    return _values_in(path.read_bytes().split(b"\n"))
+
+
+@cache
+def _values(lines: tuple[bytes, ...]) -> list[Any]:
+    return _values_in(lines)
+
+
+def _values_in(lines: Sequence[bytes]) -> list[Any]:
+    """Of those that are JSON."""
     found = []
-    for line in path.read_bytes().split(b"\n"):
+    for line in lines:
         try:
             found.append(json.loads(line))
         except ValueError:

@@ -104,6 +104,7 @@ class Framing(enum.IntEnum):
 
     LINES = places.LINES  # at every b"\n", and nowhere else
     DOCUMENT = places.DOCUMENT  # not at all: the whole file is one line
+    ROWS = places.ROWS  # a session in a database: a line for each version of each row that was seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +236,8 @@ class SourceFile:
 
     `session` is the id of the session it belongs to, "" when only its content can tell.
     `path` is the name the source is known by; `read_path` where its bytes are now
-    (an agent may compress what is cold: same source, other bytes on disk).
+    (an agent may compress what is cold: same source, other bytes on disk). Of a database each session
+    is a source, `DATABASE#SESSION`.
     `provenance` is for whoever found it to say, never for an agent or the file itself.
     """
 
@@ -250,6 +252,8 @@ class SourceFile:
 
     @property
     def read_path(self) -> str:
+        if self.framing is Framing.ROWS:
+            return self.path.rpartition("#")[0] or self.path
         return self.path + ".zst" if self.compressed else self.path
 
 

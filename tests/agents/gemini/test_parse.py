@@ -6,19 +6,15 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.support import DATA, corpus
 from tests.support.memories import open_memory, sources_of
 
 from recollect.agents.gemini.agent import AGENT as GEMINI
-from recollect.agents.gemini.cut import cut
 from recollect.agents.gemini.paths import folder_of
 from recollect.memory import Memory
-from recollect.testing.agents import JSON, AgentContract, assert_well_formed
+from recollect.testing.agents import AgentContract
 from recollect.values.hits import Hit
 from recollect.values.records import Flag, Framing, Kind, Relation, SourceFile
 from recollect.values.stored import StoredEntry, source_bytes
@@ -54,44 +50,6 @@ def ingest(store: Path, *paths: Path) -> None:
 def found(memory: Memory, query: str) -> list[Hit]:
     """By words: by meaning something is always near."""
     return memory.search(query, mode="text").hits
-
-
-# -- cutting a document ----------------------------------------------------------------------------
-
-
-@given(
-    head=st.dictionaries(st.text(max_size=5).filter(lambda k: k != "messages"), JSON, max_size=3),
-    messages=st.lists(JSON, max_size=4),
-    tail=st.dictionaries(st.text(max_size=5).filter(lambda k: k != "messages"), JSON, max_size=2),
-    indent=st.sampled_from([None, 0, 2]),
-    ascii_only=st.booleans(),
-)
-def test_the_pieces_of_any_document_are_the_document(
-    head: Any, messages: Any, tail: Any, indent: Any, ascii_only: bool
-) -> None:
-    whole = {**head, "messages": messages, **{k: v for k, v in tail.items() if k not in head}}
-    data = json.dumps(whole, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
-    pieces = list(cut(data))
-    assert b"".join(piece for _, piece in pieces) == data
-    assert len(pieces) == len(messages) + 2
-    for (_, piece), message in zip(pieces[1:-1], messages, strict=True):
-        assert repr(json.loads(piece.lstrip(b", \n"))) == repr(json.loads(json.dumps(message)))
-
-
-@given(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
-def test_whatever_is_no_document_has_no_pieces_or_all_of_it(data: bytes) -> None:
-    parser = GEMINI.parser(SourceFile("gemini", "/x.json", framing=Framing.DOCUMENT), {})
-    pieces = list(parser.records(data))
-    assert b"".join(piece for _, piece in pieces) in (b"", data)
-    for key, piece in pieces:
-        assert_well_formed(parser.record(key, piece))
-
-
-@given(cut_at=st.integers(0, 5000))
-def test_a_document_that_is_not_whole_has_no_pieces(cut_at: int) -> None:
-    data = DOCUMENT.read_bytes()
-    parser = GEMINI.parser(SourceFile("gemini", "/x.json", framing=Framing.DOCUMENT), {})
-    assert list(parser.records(data[: min(cut_at, len(data) - 1)])) == []
 
 
 # -- what is shown ---------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from recollect.agents.cut import END, HEAD, cut, thing_in
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import (
     dict_of,
@@ -24,7 +25,6 @@ from recollect.agents.fields import (
     time_of,
     unknown,
 )
-from recollect.agents.gemini.cut import END, HEAD, cut
 from recollect.agents.gemini.message import Calls, entries_of, short_hash, usage_of
 from recollect.agents.gemini.paths import project_name
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
@@ -73,13 +73,13 @@ class GeminiParser:
         except BadLine:
             return iter(())
         self._note({name: value for name, value in whole.items() if name != "messages"})
-        return cut(data)
+        return cut(data, "messages", lambda message, _: f"message {dict_of(message).get('id')}")
 
     def record(self, key: str, data: bytes, /) -> Parsed:
         if key in (HEAD, END):
             return Parsed(key, ())
         try:
-            message = decode(data.lstrip(b", \t\r\n"))[0]
+            message = thing_in(data)
         except BadLine:
             return unknown("message")
         return self._message(message) if type(message) is dict else not_an_object(message)
