@@ -4,7 +4,7 @@
     database   a large database: the first sweep, one in which nothing is new, and one after a message more
 
 An agent of which the corpus has less than BYTES is measured with what it has, or with the invented logs of
-the tests, told over and over under other ids. Exit status: 0 all marks met, 1 some missed, 2 not all measured.
+the tests, told over and over under other ids. Exit status: 0 all marks met, 1 some missed, 2 some failed.
 """
 
 from __future__ import annotations
