@@ -34,13 +34,18 @@ def captured_object(config: Config) -> dict[str, Any]:
 
 def hooks_text(config: Config) -> str:
     """Which agents on this machine have our hooks, in a few words."""
+    from recollect.memory.machine import by_hooks
     from recollect.setup.agents import agents
 
-    found = agents(config, home=Path.home(), environ=os.environ, folder=Path.cwd())
-    told = [(agent.title, agent.state()) for agent in found if agent.found()]
+    known = agents(config, home=Path.home(), environ=os.environ, folder=Path.cwd())
+    found, bare = by_hooks([agent for agent in known if agent.found()])
+    told = [(agent.title, agent.state()) for agent in found]
+    if bare and not told:
+        return f"none in {', '.join(agent.title for agent in bare)}: `recollect watch` captures as it happens"
     if not any(state.hooks for _, state in told):
         return "off: `recollect init` captures conversations as they happen" if told else ""
     words = [f"{title} {'on' if state.hooks else 'off'}" for title, state in told]
+    words += [f"none in {agent.title}" for agent in bare]
     todo = any(state.problems for _, state in told)
     return ", ".join(words) + ("; something is left to do: `recollect hook status`" if todo else "")
 

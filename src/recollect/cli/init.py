@@ -25,7 +25,7 @@ from recollect.cli.words import add_command, agents_option
 from recollect.config import Config, load_config
 from recollect.light.missed import note_installed, note_removed
 from recollect.memory import Memory
-from recollect.memory.machine import carry_out, log_folders
+from recollect.memory.machine import by_hooks, carry_out, log_folders
 from recollect.values.errors import RecollectError, UsageError
 from recollect.values.settings import FileChange, Settings
 from recollect.values.text import one_line
@@ -238,9 +238,13 @@ def _print_next(offers: list[_Offer], args: argparse.Namespace, screen: Screen) 
         return
     if not any(offer.told["changed"] for offer in offers):
         return
-    if not args.no_hooks:
+    hooked, bare = by_hooks([offer.agent for offer in offers])
+    if hooked and not args.no_hooks:
         screen.note("from the next conversation on: it is captured as it happens, and begins with a short")
         screen.note("catalog of what is known (`recollect catalog`)")
+    if bare:
+        titles = " and ".join(agent.title for agent in bare)
+        screen.note(f"no hooks in {titles}: `recollect watch` takes those conversations as they happen")
     if not args.no_mcp:
         screen.note('an agent can ask for what was said before: tell it "search your memory for ..."')
     screen.note("look: recollect hook status | undo: recollect init --remove")

@@ -92,6 +92,14 @@ def line_at(path: str | os.PathLike[str], number: int, project: str) -> Line:
     return Line(given, str(whole.parent), number, lines, project)
 
 
+def by_hooks(known: Sequence[Settings]) -> tuple[list[Settings], list[Settings]]:
+    """The agents that have a place for hooks, and those that have none."""
+    from recollect.agents.registry import agent_of
+
+    hooked = [agent for agent in known if agent_of(agent.name).has("hooks")]
+    return hooked, [agent for agent in known if agent not in hooked]
+
+
 def agent_settings(
     commands: Callable[[str], Commands], *, home: Path, environ: Mapping[str, str], folder: Path
 ) -> list[Settings]:

@@ -26,10 +26,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.agents.contract import Agent, CutsRecords, Reader
+from recollect.agents.editing.change import carry_out
 from recollect.agents.head import Head
 from recollect.agents.registry import agents
 from recollect.agents.sessions import StoredFile
+from recollect.config import Config
 from recollect.intake.databases import new_lines, open_database, session_path
+from recollect.setup.agents import commands_of
 from recollect.values.conversation import Conversation, said
 from recollect.values.records import (
     Cursor,
@@ -42,6 +45,7 @@ from recollect.values.records import (
     SourceFile,
     Usage,
 )
+from recollect.values.settings import Settings
 from recollect.values.stored import Session, Source, StoredEntry, StoredLine
 
 STATE_BYTES_MAX = 16_000  # bytes of parser state a cursor may have to carry
@@ -315,6 +319,38 @@ class AgentContract:
         assert outcome[-1][1].is_timeless_fork
         assert outcome[-1][1].parent == "5e55", "nobody can tell what it is a copy of"
 
+    # -- settings --------------------------------------------------------------------------
+
+    def test_what_settings_get_goes_in_once_and_comes_out_without_a_trace(self, tmp_path: Path) -> None:
+        """Into files that are not there, and into such that hold something else of the same form."""
+        if not self.agent.has("settings"):
+            pytest.skip("nothing is put into its settings")
+        made = self._settings(tmp_path / "new")
+        written = carry_out(lambda: made.changes(hooks=True, mcp=True, project=False))
+        assert written
+        assert made.changes(hooks=True, mcp=True, project=False) == []
+        state = made.state()
+        assert state.mcp or state.hooks
+        carry_out(lambda: made.removal(project=False))
+        assert files_in_now(tmp_path / "new") == {}
+        there = self._settings(tmp_path / "old")
+        for change, _ in written:
+            path = tmp_path / "old" / change.path.relative_to(tmp_path / "new")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text('{"a":   [1,2]}\n' if path.suffix == ".json" else "# mine\na = 1\n")
+        before = files_in_now(tmp_path / "old")
+        carry_out(lambda: there.changes(hooks=True, mcp=True, project=False))
+        assert files_in_now(tmp_path / "old") != before
+        carry_out(lambda: there.removal(project=False))
+        assert files_in_now(tmp_path / "old") == before
+
+    def _settings(self, home: Path) -> Settings:
+        home.mkdir()
+        commands = commands_of(self.agent.name, Config(home / "memory.h5", "here", cache=home / "cache"))
+        found = self.agent.settings(commands, home=home, environ={}, folder=home / "project")
+        assert found is not None
+        return found
+
     # -- tools and retention ---------------------------------------------------------------
 
     def test_tools_are_named_in_lower_case(self) -> None:
@@ -430,6 +466,10 @@ def _lines_in(agent: Agent, source: SourceFile, path: Path) -> list[tuple[Source
             inside = replace(source, path=session_path(source.path, session), session=session)
             found.append((inside, tuple(line for batch in batches for line in batch)))
     return found
+
+
+def files_in_now(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @cache

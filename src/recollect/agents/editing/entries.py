@@ -1,4 +1,4 @@
-"""Our entries in JSON settings: hooks under `hooks`, a server under `mcpServers`.
+"""Our entries in JSON settings: hooks under `hooks`, a server under `mcpServers` or what an agent calls that.
 
 Ours is what runs our own command, wherever a person has moved it. It is put in once,
 brought up to date in place, and taken out with every list and object that we left empty;
@@ -19,6 +19,7 @@ from recollect.agents.editing.json_text import Document, Step
 from recollect.values.errors import SettingsRefused
 
 SERVER = "recollect"
+SERVERS = "mcpServers"
 
 Edit = Callable[[Document], Document]
 Removal = Callable[[Document, Mapping[str, Any]], Document]
@@ -83,11 +84,11 @@ def hooks_in(document: Document) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def with_server(document: Document, entry: Mapping[str, Any]) -> Document:
+def with_server(document: Document, entry: Mapping[str, Any], name: str = SERVERS) -> Document:
     """The MCP server of ours, and whatever a person added to its entry."""
-    servers = document.value.get("mcpServers", {})
+    servers = document.value.get(name, {})
     if not isinstance(servers, dict):
-        raise SettingsRefused(document.path, "its `mcpServers` is not an object")
+        raise SettingsRefused(document.path, f"its `{name}` is not an object")
     old = servers.get(SERVER, {})
     if SERVER in servers and _is_a_persons(server_command(old)):
         return document  # it runs Recollect already, as somebody wanted it
@@ -97,17 +98,17 @@ def with_server(document: Document, entry: Mapping[str, Any]) -> Document:
             f"another MCP server is called `{SERVER}` there",
             hint="rename or remove that one, or leave ours out: recollect init --no-mcp",
         )
-    if "mcpServers" not in document.value:
-        document = document.put(("mcpServers",), {})
-    return document if old == {**old, **entry} else document.put(("mcpServers", SERVER), {**old, **entry})
+    if name not in document.value:
+        document = document.put((name,), {})
+    return document if old == {**old, **entry} else document.put((name, SERVER), {**old, **entry})
 
 
-def without_server(document: Document, original: Mapping[str, Any]) -> Document:
-    servers = document.value.get("mcpServers")
+def without_server(document: Document, original: Mapping[str, Any], name: str = SERVERS) -> Document:
+    servers = document.value.get(name)
     line = server_command(servers.get(SERVER)) if isinstance(servers, dict) else ""
     if not is_ours(line) or _is_a_persons(line):
         return document
-    return _without_empty(document.drop(("mcpServers", SERVER)), ("mcpServers",), original)
+    return _without_empty(document.drop((name, SERVER)), (name,), original)
 
 
 def _is_a_persons(line: str) -> bool:
@@ -115,18 +116,22 @@ def _is_a_persons(line: str) -> bool:
     return is_ours(line) and "--store" not in line
 
 
-def server_in(document: Document) -> str:
+def server_in(document: Document, name: str = SERVERS) -> str:
     """The command line of our MCP server, or ""."""
-    servers = document.value.get("mcpServers")
+    servers = document.value.get(name)
     line = server_command(servers.get(SERVER)) if isinstance(servers, dict) else ""
     return line if is_ours(line) else ""
 
 
 def server_command(entry: Any) -> str:
-    """A server's entry as one command line; "" if it does not run a command."""
+    """A server's entry as one command line; "" if it does not run a command.
+
+    Its words are a program and its arguments, or all in one list.
+    """
     if not isinstance(entry, dict):
         return ""
-    words = [entry.get("command"), *(entry.get("args") or ())]
+    command = entry.get("command")
+    words = [*(command if isinstance(command, list) else [command]), *(entry.get("args") or ())]
     return shlex.join(words) if all(isinstance(word, str) for word in words) else ""
 
 

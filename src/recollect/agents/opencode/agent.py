@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.contract import Agent
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
     from recollect.values.records import SourceFile
+    from recollect.values.settings import Commands, Settings
 
 
 class OpenCode(Agent):
@@ -50,6 +52,22 @@ class OpenCode(Agent):
         from recollect.agents.opencode import database
 
         return database
+
+    def settings(
+        self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
+    ) -> Settings:
+        from recollect.agents.editing.servers import ServerSettings
+        from recollect.agents.opencode.paths import settings_file
+
+        return ServerSettings(
+            name=self.name,
+            title=self.title,
+            used=Path(self.roots(home, environ)[0]),
+            path=settings_file(home, environ),
+            entry={"type": "local", "command": list(commands.mcp), "enabled": True},
+            environment=environ,
+            servers="mcp",
+        )
 
     def tools(self) -> Tools:
         from recollect.agents.opencode.tools import TOOLS

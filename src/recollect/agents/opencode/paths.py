@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from recollect.agents.head import Head
 from recollect.values.records import Framing, Role, SourceFile
@@ -20,6 +20,14 @@ _SESSION = re.compile(rb'"(?:sessionID|id)"\s*:\s*"(ses_\w+)"')
 def roots(home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
     moved = environ.get("XDG_DATA_HOME")
     return [(PurePath(moved) if moved else home / ".local" / "share") / "opencode"]
+
+
+def settings_file(home: Path, environ: Mapping[str, str]) -> Path:
+    """A person's own settings; those beside it with comments (`.jsonc`) are read too, and left alone."""
+    if named := environ.get("OPENCODE_CONFIG"):
+        return Path(named)
+    moved = environ.get("XDG_CONFIG_HOME")
+    return (Path(moved) if moved else home / ".config") / "opencode" / "opencode.json"
 
 
 def recognise(path: PurePath, head: Head) -> SourceFile | None:
