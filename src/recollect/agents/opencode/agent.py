@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.contract import Agent
 
 if TYPE_CHECKING:
-    from pathlib import PurePath
+    from pathlib import Path, PurePath
 
     from recollect.agents.contract import Database
     from recollect.agents.head import Head
@@ -62,7 +61,7 @@ class OpenCode(Agent):
         return ServerSettings(
             name=self.name,
             title=self.title,
-            used=Path(self.roots(home, environ)[0]),
+            used=home / self.roots(home, environ)[0],
             path=settings_file(home, environ),
             entry={"type": "local", "command": list(commands.mcp), "enabled": True},
             environment=environ,
