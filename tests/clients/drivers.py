@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from abc import ABC, abstractmethod
@@ -121,7 +122,10 @@ class Qwen(Driver):
         return ["--auth-type", "openai", "-y", *known, "--output-format", "json", "-p", prompt + shown]
 
     def session(self, machine: Machine, ended: Ended) -> str:
-        return str(json.loads(ended.out)[0]["session_id"])
+        """From the beginning: of what is more than a pipe holds, it leaves without having said the rest."""
+        found = re.search(r'"session_id":"([^"]+)"', ended.out)
+        assert found, ended
+        return found[1]
 
     def shell(self, command: str) -> Block:
         return use("run_shell_command", command=command, description="a step", is_background=False)

@@ -42,7 +42,7 @@ def thinking(words: str) -> Block:
     return {"type": "thinking", "thinking": words, "signature": "c2lnbmF0dXJl" * 20}
 
 
-def use(name: str, **arguments: Any) -> Block:
+def use(name: str, /, **arguments: Any) -> Block:
     """Claude calls a tool."""
     return {"type": "tool_use", "name": name, "input": arguments}
 
