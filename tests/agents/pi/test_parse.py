@@ -158,7 +158,7 @@ def test_a_session_knows_its_folder_name_model_and_parent(tmp_path: Path) -> Non
     assert (tree.cwd, tree.title, tree.model) == ("/home/ada/harbor", "Lamp and tides", "claude-sonnet-4-5")
     assert (tree.parent, tree.relation, tree.ended_ms - tree.started_ms) == ("", Relation.NONE, 27 * 5_000)
     assert (fork.parent, fork.relation, fork.model) == (TREE, Relation.FORK, "gpt-5-2026-03-01")
-    assert fork.ended_ms - fork.started_ms == 60_000, "what was copied tells no time of the fork"
+    assert fork.ended_ms - fork.started_ms == 120_000, "what was copied tells no time of the fork"
     assert (old.title, old.model) == ("Count the boats in the harbor", "claude-sonnet-4-5")
 
 

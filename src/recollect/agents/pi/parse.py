@@ -229,14 +229,16 @@ class PiParser:
         )
 
     def _note_time(self, record: dict[str, Any], time_ms: int, entries: list[Entry]) -> None:
-        """Let a session last from its file's beginning; one that is a copy, from what is first said in it."""
-        facts = self.facts
+        """Let a session last from its file's beginning; an export of ours, from what is first said in it."""
+        facts, is_fork = self.facts, self.facts.relation is Relation.FORK
         if _is_copied(record):
             self._note_fork("", text_of(record.get(WRITTEN_FROM_KEY)))
-        elif facts.relation is not Relation.FORK:
+        elif 0 < time_ms < self._begun_ms:  # the parent's
+            facts.saw(self._begun_ms)
+        elif not is_fork:
             facts.saw(self._begun_ms)
             facts.saw(time_ms)
-        elif time_ms >= self._begun_ms and (facts.ended_ms or has_said(entries)):
+        elif facts.ended_ms or has_said(entries):
             facts.saw(time_ms)
 
     def _replaced(self, record: dict[str, Any], id_: str) -> tuple[str, ...]:
