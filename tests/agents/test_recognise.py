@@ -156,7 +156,6 @@ def test_a_flat_subagent_file_names_its_parent_by_its_records() -> None:
         (f"/x/{UUID}.jsonl", [1, None, "text", [], {}]),
         (f"/x/{UUID}.json", [{"info": {"id": "ses_1"}, "messages": []}]),
         (f"/x/{UUID}.jsonl", [{"type": "session.start", "data": {}, "id": "1", "parentId": None}]),
-        ("/x/pi.jsonl", [{"type": "session", "version": 3, "id": "1", "timestamp": "t", "cwd": "/"}]),
         (
             "/x/qwen.jsonl",
             [{"type": "user", "uuid": "u", "sessionId": UUID, "message": {"role": "user", "parts": []}}],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from recollect.light.sources import is_uuid
@@ -23,6 +24,19 @@ def plain_json(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     except ValueError:
         return plain_json(json.loads(json.dumps(value), parse_constant=lambda _: None))
+
+
+def stamp(time_ms: int) -> str:
+    """A time as JavaScript writes it."""
+    moment = datetime.fromtimestamp(time_ms // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03}Z"
+
+
+def is_stamp(value: object) -> bool:
+    try:
+        return type(value) is str and bool(datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ"))
+    except ValueError:
+        return False
 
 
 def file_problems(data: bytes, session_id: str, is_record: Callable[[dict[str, Any]], bool]) -> Iterator[str]:

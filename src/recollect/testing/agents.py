@@ -1,6 +1,6 @@
 """What every agent promises, whatever its format. The test class of an agent inherits this.
 
-    class TestPi(AgentContract):
+    class TestOwl(AgentContract):
         agent = AGENT
         fixtures = Path(__file__).parent / "data"
         envelopes = ({"type": "soothsayer"},)

@@ -59,7 +59,7 @@ def say(store: Store, *texts: str) -> None:
         Line(text.encode(), 0, Parsed("user", (Entry(Kind.PROMPT, text, tool=text[:1]),))) for text in texts
     ]
     with store.writer() as writer:
-        file, facts = SourceFile("pi", "/logs/derived.jsonl"), SessionFacts("pi", "derived")
+        file, facts = SourceFile("owl", "/logs/derived.jsonl"), SessionFacts("owl", "derived")
         writer.take(file, "harbor", lines, Cursor(offset=1), facts, parser=1)
         writer.commit()
 

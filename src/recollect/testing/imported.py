@@ -35,7 +35,7 @@ def take_from(
     name: str = "",
     id_: str = "one",
     framing: Framing = Framing.LINES,
-    agent: str = "pi",
+    agent: str = "owl",
     **facts: Any,
 ) -> None:
     """Lines of a source that is called by whose it is, unless a name is given."""

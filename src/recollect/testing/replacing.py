@@ -40,7 +40,7 @@ def take_lines(
     id_: str = "one",
     whose: Provenance = Provenance.UNMARKED,
 ) -> None:
-    file, facts = SourceFile("pi", f"/logs/{name}", provenance=whose), SessionFacts("pi", id_)
+    file, facts = SourceFile("owl", f"/logs/{name}", provenance=whose), SessionFacts("owl", id_)
     writer.take(file, "harbor", lines, Cursor(offset=1), facts, parser=1)
 
 
@@ -53,9 +53,9 @@ def save(
     whose: Provenance = Provenance.UNMARKED,
 ) -> None:
     """One more version of a document, as the records it consists of."""
-    file = SourceFile("pi", f"/logs/{name}", framing=Framing.DOCUMENT, provenance=whose)
+    file = SourceFile("owl", f"/logs/{name}", framing=Framing.DOCUMENT, provenance=whose)
     restart = writer.source("harbor", file.path) is not None
-    cursor, facts = Cursor(offset=1, terminated=False), SessionFacts("pi", id_)
+    cursor, facts = Cursor(offset=1, terminated=False), SessionFacts("owl", id_)
     writer.take(file, "harbor", lines, cursor, facts, parser=1, restart=restart)
 
 

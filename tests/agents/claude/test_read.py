@@ -333,9 +333,9 @@ class TestTurns:
         read(user("1", "", "go"))
         with memory.view() as view:
             session = view.find_session(SESSION)
-            session.facts.agent = "pi"
+            session.facts.agent = "owl"
             found = conversation(view, session)
-        assert ([message.blocks[0].text for message in found.messages], found.agents) == (["go"], ("pi",))
+        assert ([message.blocks[0].text for message in found.messages], found.agents) == (["go"], ("owl",))
 
 
 class TestEntries:

@@ -240,7 +240,7 @@ class TestAsking:
                 parsed = Parsed("user", (entry,), uuid=f"u{number}", replaces=replaces)
                 with store.writer() as writer:
                     line = Line(f"{number}".encode(), 0, parsed)
-                    file, facts = SourceFile("pi", "/logs/a.jsonl"), SessionFacts("pi", "a")
+                    file, facts = SourceFile("owl", "/logs/a.jsonl"), SessionFacts("owl", "a")
                     writer.take(file, "here", [line], Cursor(offset=number + 1), facts, parser=1)
                     writer.commit()
                 derive(store)

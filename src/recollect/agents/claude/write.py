@@ -16,14 +16,13 @@ import unicodedata
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from recollect.agents.claude import paths
 from recollect.agents.claude.check import validate
-from recollect.agents.session_lines import line_of
+from recollect.agents.session_lines import line_of, stamp
 from recollect.agents.sessions import SessionFile
 from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
@@ -89,8 +88,8 @@ def render(
     records = list(_records(messages, envelope, session_id))
     newest = max(now_ms, *(time_ms for time_ms, _ in records))
     for time_ms, record in records:
-        record["timestamp"] = _stamp(time_ms or newest)
-    records[-1][1]["timestamp"] = _stamp(newest)  # where the agent goes on is where the newest record is
+        record["timestamp"] = stamp(time_ms or newest)
+    records[-1][1]["timestamp"] = stamp(newest)  # where the agent goes on is where the newest record is
     title = one_line(conversation.title, _TITLE_CELLS) or f"recollected {session_id[:8]}"
     named = {"type": "custom-title", "customTitle": title, "sessionId": session_id, WRITTEN_KEY: WRITTEN_BY}
     return b"".join(map(line_of, [*(record for _, record in records), named])), fidelity
@@ -321,11 +320,6 @@ def _inner(
                 "usage": dict(_NO_USAGE),
             },
         )
-
-
-def _stamp(time_ms: int) -> str:
-    moment = datetime.fromtimestamp(time_ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03}Z"
 
 
 _NO_USAGE = {

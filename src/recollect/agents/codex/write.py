@@ -11,10 +11,8 @@ import hashlib
 import os
 import re
 import time
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,8 @@ from typing import Any
 from recollect.agents.codex import paths
 from recollect.agents.codex.check import ALONE, CALL_ID_MAX, OUTPUTS, validate
 from recollect.agents.codex.write_items import Item, Items, kind_of
-from recollect.agents.session_lines import line_of
+from recollect.agents.session_ids import new_id
+from recollect.agents.session_lines import line_of, stamp
 from recollect.agents.sessions import SessionFile
 from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
@@ -93,7 +92,7 @@ def render(
         raise NotFound("there is no conversation to write: nothing that was said is left")
     meta = {
         "id": session_id,
-        "timestamp": _stamp(now_ms),
+        "timestamp": stamp(now_ms),
         "cwd": cwd,
         "originator": WRITTEN_BY,
         "cli_version": version,
@@ -127,14 +126,6 @@ def provider(home: str | Path, environ: Mapping[str, str]) -> str:
         return OPENAI
     name = settings.get("model_provider")
     return name if type(name) is str and name else OPENAI
-
-
-def new_id(now_ms: int, seed: bytes) -> str:
-    """An id as Codex makes them, a UUID of version 7: in order of time, the same for the same seed."""
-    rest = int.from_bytes(hashlib.blake2b(seed, digest_size=10).digest(), "big")
-    number = (now_ms & (1 << 48) - 1) << 80 | rest
-    number = number & ~(0xF << 76) & ~(0x3 << 62) | 0x7 << 76 | 0x2 << 62
-    return str(uuid.UUID(int=number))
 
 
 def _refuse_id(session_id: str) -> None:
@@ -271,7 +262,7 @@ def _events(item: Item) -> Iterator[dict[str, Any]]:
 
 
 def _record(kind: str, payload: dict[str, Any], time_ms: int) -> Record:
-    record = {"timestamp": _stamp(time_ms), "type": kind, "payload": payload}
+    record = {"timestamp": stamp(time_ms), "type": kind, "payload": payload}
     size = _size(payload["output"]) if payload.get("type") in OUTPUTS and "output" in payload else 0
     if size > _WHOLE_BYTES_MAX:
         record["metadata"] = {"fallback_token_limit_override": size}  # a token has a byte or more
@@ -282,8 +273,3 @@ def _size(output: object) -> int:
     if type(output) is list:
         return sum(_size(part.get("text")) for part in output)
     return len(output.encode("utf-8", "surrogatepass")) if type(output) is str else 0
-
-
-def _stamp(time_ms: int) -> str:
-    moment = datetime.fromtimestamp(time_ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03}Z"
