@@ -154,7 +154,7 @@ def test_a_flat_subagent_file_names_its_parent_by_its_records() -> None:
         ("/home/ada/.codex/session_index.jsonl", [{"id": UUID, "thread_name": "n", "updated_at": "t"}]),
         (f"/x/{UUID}.jsonl", []),
         (f"/x/{UUID}.jsonl", [1, None, "text", [], {}]),
-        (f"/x/{UUID}.json", [{"info": {"id": "ses_1"}, "messages": []}]),
+        (f"/x/{UUID}.json", [{"info": {"id": "s1"}, "messages": []}]),
         (f"/x/{UUID}.jsonl", [{"type": "session.start", "data": {}, "id": "1", "parentId": None}]),
         (
             "/x/qwen.jsonl",
