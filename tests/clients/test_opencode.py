@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.clients import conversation
@@ -21,7 +23,8 @@ from tests.clients.remembered import (
     second_told,
     spent,
 )
-from tests.clients.standin import StandIn
+from tests.clients.standin import StandIn, text
+from tests.support import DATA
 
 pytestmark = pytest.mark.agents
 
@@ -115,6 +118,65 @@ def test_a_conversation_that_runs_is_read_and_one_that_is_killed_goes_on(
     opencode.ask(machine, conversation.second(standin), resume=session)
     after = remembered(machine, session)
     assert [each for each in after if each[0] != "RESULT, failed"] == [*told, *quoted(second_told())]
+
+
+def taken(opencode: Driver, machine: Machine, copy: dict[str, str]) -> str:
+    """A document of ours, handed to the client as we tell people to; the session it then has."""
+    words = [str(binary("opencode")), "import", copy["path"]]
+    assert f"opencode import {copy['path']} &&" in copy["command"]
+    assert copy["session_id"] in ended(machine.start(words, opencode.environment(machine.model))).out
+    return copy["session_id"]
+
+
+def going_on(opencode: Driver, machine: Machine, standin: StandIn, session: str) -> list[dict[str, Any]]:
+    """Resume a session; what it then asked the model, without the instructions and the new prompt."""
+    name = f"on{len(standin.requests)}"
+    assert (
+        opencode.ask(machine, f"{standin.script(name, [text('I go on.')])} Go on.", resume=session) == session
+    )
+    (request,) = standin.asked(name)
+    said = [each for each in request.messages if each["role"] not in ("system", "developer")]
+    assert "Go on." in json.dumps(said.pop())
+    return said
+
+
+def test_its_own_session_is_opened_as_it_was(opencode: Driver, machine: Machine, standin: StandIn) -> None:
+    """A copy of ours is to the model what the session itself is."""
+    session = begun(opencode, machine, standin)
+    machine.recollect("ingest")
+    copy = machine.recollect("resume", session, "--to", "opencode", "--json").json
+    there = going_on(opencode, machine, standin, taken(opencode, machine, copy))
+    told = [_sent(each) for each in there]
+    assert told == [_sent(each) for each in going_on(opencode, machine, standin, session)]
+    went_on = remembered(machine, copy["session_id"])
+    assert [each for each in went_on if each[0] in ("PROMPT", "ANSWER")][-1:] == [("ANSWER", "I go on.")]
+    assert len(went_on) == 2, "what was copied is not told a second time"
+
+
+def test_another_agents_session_is_opened_whole(opencode: Driver, machine: Machine, standin: StandIn) -> None:
+    source = DATA / "claude/a1b2c3d4-1111-4aaa-8bbb-000000000001.jsonl"
+    machine.recollect("ingest", str(source))
+    copy = machine.recollect("resume", source.stem, "--to", "opencode", "--json").json
+    written = json.loads(Path(copy["path"]).read_text())["messages"]
+    texts = [part["text"] for each in written for part in each["parts"] if part["type"] == "text"]
+    calls = [part["callID"] for each in written for part in each["parts"] if part["type"] == "tool"]
+    assert texts
+    assert calls
+    sent = going_on(opencode, machine, standin, taken(opencode, machine, copy))
+    said = [words for each in sent for words in _words(each)]
+    assert [words for words in texts if words not in said] == []
+    assert [call["id"] for each in sent for call in each.get("tool_calls") or ()] == calls
+
+
+def _words(message: dict[str, Any]) -> list[str]:
+    content = message.get("content") or []
+    parts = [{"text": content}] if isinstance(content, str) else content
+    return [part["text"] for part in parts if "text" in part]
+
+
+def _sent(message: dict[str, Any]) -> tuple[str, str, list[str]]:
+    calls = [call["function"]["arguments"] for call in message.get("tool_calls") or ()]
+    return message["role"], json.dumps(message.get("content"), ensure_ascii=False), calls
 
 
 def test_an_exported_session_is_the_same_conversation(

@@ -13,7 +13,7 @@ from recollect.agents.contract import Agent
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
-    from recollect.agents.contract import Database
+    from recollect.agents.contract import Database, Reader, Writer
     from recollect.agents.head import Head
     from recollect.agents.opencode.parse import OpenCodeParser
     from recollect.agents.signs import Signs
@@ -67,6 +67,16 @@ class OpenCode(Agent):
             environment=environ,
             servers="mcp",
         )
+
+    def reader(self) -> Reader:
+        from recollect.agents.opencode import read
+
+        return read
+
+    def writer(self) -> Writer:
+        from recollect.agents.opencode import write
+
+        return write
 
     def tools(self) -> Tools:
         from recollect.agents.opencode.tools import TOOLS

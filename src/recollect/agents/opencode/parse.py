@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from recollect.agents.cut import END, HEAD, cut, head_in, thing_in
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import (
     ERROR,
+    EXPORTED,
     META,
     OpenCalls,
     dict_of,
     facts_restored,
     facts_state,
+    has_said,
     list_of,
     not_an_object,
     note_answers,
@@ -32,6 +35,8 @@ from recollect.agents.opencode.part import (
     usage_of,
 )
 from recollect.agents.opencode.paths import stored_kind
+from recollect.agents.opencode.rows import data_of, session_of
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile, Usage
 from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, title_line
 
@@ -48,9 +53,15 @@ class OpenCodeParser:
         self._kind = stored_kind(source.path)
         self._calls = OpenCalls(state)
         self._messages: dict[str, list[str]] = dict(state.get("messages", {}))  # whose, and by which model
+        self._is_copy: bool = state.get("copy", False)  # an export of ours wrote it
 
     def state(self) -> dict[str, Any]:
-        return {"facts": facts_state(self.facts), "messages": dict(self._messages), **self._calls.state()}
+        return {
+            "facts": facts_state(self.facts),
+            "messages": dict(self._messages),
+            "copy": self._is_copy,
+            **self._calls.state(),
+        }
 
     # -- a row -----------------------------------------------------------------------------
 
@@ -58,18 +69,20 @@ class OpenCodeParser:
         if type(record) is not dict:
             return not_an_object(record)
         table, key, row = text_of(record.get("table")), text_of(record.get("key")), record.get("row")
+        if not table and "info" in record and "messages" in record:
+            return self._whole(record)
         if not table:
             return unknown(next(iter(record), "{}"))
         if row is None:
             return Parsed(f"{table}/gone", (Entry(Kind.EVENT),), uuid=key, replaces=(key,) if key else ())
         row = dict_of(row)
         if table == "session":
-            return self._session(_session_of(row), key)
+            return self._session(session_of(row), key)
         if table == "message":
-            return self._message(_data(row), key)
+            return self._message(data_of(row), key)
         if table == "part":
             return self._part(
-                _data(row), text_of(row.get("message_id")), key, moment(row.get("time_created"))
+                data_of(row), text_of(row.get("message_id")), key, moment(row.get("time_created"))
             )
         if table == "todo":
             return _again("todo", [Entry(Kind.EVENT, "", 0, moment(row.get("time_updated")))], key)
@@ -118,6 +131,17 @@ class OpenCodeParser:
             return not_an_object(told)
         return self._exported(told)
 
+    def _whole(self, told: dict[str, Any]) -> Parsed:
+        """A document on one line."""
+        begun = self._session(dict_of(told.get("info")), "")
+        found = [self._exported(each) for each in map(dict_of, list_of(told.get("messages")))]
+        return Parsed(
+            "session",
+            (*begun.entries, *(entry for each in found for entry in each.entries)),
+            known=all(each.known for each in found),
+            usages=tuple(usage for each in found for usage in each.usages),
+        )
+
     def _exported(self, told: dict[str, Any]) -> Parsed:
         """A message with all of its parts."""
         info = dict_of(told.get("info"))
@@ -155,9 +179,20 @@ class OpenCodeParser:
             facts.parent, facts.relation = parent, Relation.SUBAGENT
         if (title := text_of(info.get("title"))) and not _NO_TITLE.match(title):
             facts.titled(title_line(title), TITLE_AGENT)
-        for name in ("created", "updated"):
-            facts.saw(moment(times.get(name)))
-        return _again("session", [Entry(Kind.EVENT, "", 0, moment(times.get("updated")))], key)
+        written = _written(info.get("metadata"))
+        if written.get(WRITTEN_KEY) == WRITTEN_BY:
+            self._is_copy = True
+            parent = text_of(written.get(WRITTEN_FROM_KEY))
+            facts.relation, facts.parent = Relation.FORK, parent or facts.parent
+            facts.root = parent or facts.root
+        self._saw(moment(times.get("created")), moment(times.get("updated")))
+        flags = EXPORTED if self._is_copy else 0
+        return _again("session", [Entry(Kind.EVENT, "", flags, moment(times.get("updated")))], key)
+
+    def _saw(self, *times_ms: int) -> None:
+        """Of a copy that nobody went on in no time is known."""
+        for time_ms in () if self._is_copy else times_ms:
+            self.facts.saw(time_ms)
 
     def _message(self, info: dict[str, Any], key: str) -> Parsed:
         role = text_of(info.get("role"))
@@ -169,8 +204,7 @@ class OpenCodeParser:
         if len(self._messages) > _MESSAGES_MAX:
             del self._messages[next(iter(self._messages))]
         created = moment(_times(info).get("created"))
-        self.facts.saw(created)
-        self.facts.saw(moment(_times(info).get("completed")))
+        self._saw(created, moment(_times(info).get("completed")))
         if role == ASSISTANT:
             self.facts.model = model or self.facts.model
             self.facts.cwd = self.facts.cwd or text_of(dict_of(info.get("path")).get("cwd"))
@@ -184,7 +218,11 @@ class OpenCodeParser:
             return unknown(f"part/{name}" if name else "part", time_ms, uuid=key)
         role, model = self._messages.get(message, ["", self.facts.model])
         found = entries_of(part, key, role, model, time_ms, self._calls)
-        self.facts.saw(time_ms)
+        if self._is_copy and _is_ours(part):
+            found = [replace(entry, flags=entry.flags | EXPORTED) for entry in found]
+        if has_said(found):
+            self.facts.saw(time_ms)
+        self._saw(time_ms)
         for entry in found:
             if entry.kind is Kind.PROMPT:
                 self.facts.title_from(entry.text, TITLE_PROMPT)
@@ -192,23 +230,20 @@ class OpenCodeParser:
         return _again(f"part/{name}", found, key, usage_of(part, key, model, time_ms))
 
 
+def _is_ours(part: dict[str, Any]) -> bool:
+    """Whether an export of ours wrote it; a file bears nothing but a name."""
+    is_ours = _written(part.get("metadata")).get(WRITTEN_KEY) == WRITTEN_BY
+    return is_ours or (part.get("type") == "file" and part.get("filename") == WRITTEN_BY)
+
+
+def _written(metadata: Any) -> dict[str, Any]:
+    """What an export of ours said of itself."""
+    return dict_of(dict_of(metadata).get(WRITTEN_BY))
+
+
 def _again(name: str, entries: list[Entry], key: str, usages: tuple[Usage, ...] = ()) -> Parsed:
     """What takes the place of what was said before under the same key."""
     return Parsed(name, tuple(entries), uuid=key, usages=usages, replaces=(key,) if key else ())
-
-
-def _data(row: dict[str, Any]) -> dict[str, Any]:
-    """The JSON that a row holds in one of its columns."""
-    try:
-        return dict_of(decode(text_of(row.get("data")).encode("utf-8", "surrogatepass"))[0])
-    except BadLine:
-        return {}
-
-
-def _session_of(row: dict[str, Any]) -> dict[str, Any]:
-    """A session's row under the names that documents have."""
-    times = {"created": row.get("time_created"), "updated": row.get("time_updated")}
-    return {**row, "parentID": row.get("parent_id"), "time": times}
 
 
 def _times(info: dict[str, Any]) -> dict[str, Any]:

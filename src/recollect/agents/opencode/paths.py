@@ -38,7 +38,11 @@ def recognise(path: PurePath, head: Head) -> SourceFile | None:
     if kind := stored_kind(str(path)):
         return _stored(path, kind, head)
     exported = head.data.lstrip()[:1] == b"{" and all(field in head.data for field in _EXPORTED)
-    return SourceFile(_AGENT, str(path), framing=Framing.DOCUMENT) if exported else None
+    if not exported:
+        return None
+    found = _SESSION.search(head.data)
+    session = found[1].decode() if found else ""
+    return SourceFile(_AGENT, str(path), framing=Framing.DOCUMENT, session=session)
 
 
 def stored_kind(path: str) -> str:
