@@ -16,7 +16,7 @@ Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
-    2,
+    3,
     (
         ("agent", NAME),
         ("host", NAME),
