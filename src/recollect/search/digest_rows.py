@@ -61,6 +61,12 @@ class DigestRows:
         """How the session ended whose digest is kept there."""
         return Outcome(self._outcomes[row])
 
+    def bad_end(self, session: Session) -> str:
+        """How a session ended, where a digest is kept of it and that was not well: failed, abandoned."""
+        row = self.row_of(session)
+        outcome = Outcome.UNKNOWN if row is None else self.outcome(row)
+        return str(outcome) if outcome in (Outcome.FAILED, Outcome.ABANDONED) else ""
+
     def patterns(self, row: int) -> tuple[str, ...]:
         """The classes that its exchanges are of."""
         bits = int(self._patterns[row])
