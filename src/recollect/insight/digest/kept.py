@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from recollect.insight.spared import spared
 from recollect.search.digest_rows import DIGESTS, DigestRows
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, stored_table
@@ -52,7 +53,9 @@ class Digests(DigestRows):
                 return _digest(str(text))
         from recollect.insight.digest.session import digest_of  # what reads a log is heavy to import
 
-        return digest_of(list(self._view.entries(session)), session.facts)
+        entries, facts = list(self._view.entries(session)), session.facts
+        what = f"session {facts.id[:8]}"
+        return spared(what, lambda: digest_of(entries, facts), lambda: digest_of((), facts))
 
     def telling(self, field: str, sessions: Iterable[Session]) -> Iterator[tuple[Session, Digest]]:
         """Those of some sessions whose digest tells something in a field; the others are not put together."""
