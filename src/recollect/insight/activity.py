@@ -1,7 +1,8 @@
 """A year day by day, what was done on its last days, and what was dangerous.
 
-Days are those of the person's time zone. A conversation of one day is known by its session alone; of one that
-went on for days, or that shows what another said first, the times of its own entries are read.
+Days are those of the person's time zone; one with work is one of which `period` tells some. A conversation of
+one day is known by its session alone; of one that went on for days, or that shows what another said first,
+the times of its own entries are read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import date, timedelta
 import numpy as np
 
 from recollect.insight.digest.kept import Digests
-from recollect.insight.period import counts_as_work, is_subagent, is_work, midnight_ms
+from recollect.insight.period import counts_as_work, is_subagent, midnight_ms
 from recollect.store.contract import Array, View
 from recollect.values.days import Activity, DangerMet, Day
 from recollect.values.digests import Danger
@@ -34,18 +35,22 @@ def activity(view: View, last: date, project: str, count: int) -> Activity:
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     borders = np.array([midnight_ms(day) for day in (*days, last + timedelta(days=1))])
     by_day: dict[int, Counted] = {}
-    for row, session in view.session_rows().items():
-        if counts_as_work(session, project) and session.facts.ended_ms >= borders[0]:
-            for at, entries in _places(view, row, session, borders):
-                by_day.setdefault(at, []).append((session, entries))
-    worked = sorted(at for at in by_day if 0 <= at < len(days))
     digests = Digests(view)
+    late = {
+        row: session
+        for row, session in view.session_rows().items()
+        if counts_as_work(session, project) and session.facts.ended_ms >= borders[0]
+    }
+    for row, session in digests.with_work(late).items():
+        for at, entries in _places(view, row, session, borders):
+            by_day.setdefault(at, []).append((session, entries))
+    worked = sorted(at for at in by_day if 0 <= at < len(days))
     told = (_day(digests, days[at], by_day[at]) for at in reversed(worked))
     return Activity(
         first=first.isoformat(),
         last=last.isoformat(),
         days=tuple((days[at].isoformat(), sum(entries for _, entries in by_day[at])) for at in worked),
-        chronicle=tuple(itertools.islice((day for day in told if day.works), count or None)),
+        chronicle=tuple(itertools.islice(told, count or None)),
     )
 
 
@@ -69,8 +74,7 @@ def _day(digests: Digests, day: date, counted: Counted) -> Day:
     known = ((session, digests.of(session)) for session, _ in most)
     titled: dict[str, Session] = {}
     for session, digest in known:
-        if is_work(digest):
-            titled.setdefault(digest.title, session)
+        titled.setdefault(digest.title, session)
         if len(titled) == WORKS:
             break
     return Day(

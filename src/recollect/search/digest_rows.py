@@ -16,7 +16,7 @@ Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
-    2,
+    3,
     (
         ("agent", NAME),
         ("host", NAME),
@@ -60,6 +60,12 @@ class DigestRows:
     def outcome(self, row: int) -> Outcome:
         """How the session ended whose digest is kept there."""
         return Outcome(self._outcomes[row])
+
+    def bad_end(self, session: Session) -> str:
+        """How a session ended, where a digest is kept of it and that was not well: failed, abandoned."""
+        row = self.row_of(session)
+        outcome = Outcome.UNKNOWN if row is None else self.outcome(row)
+        return str(outcome) if outcome in (Outcome.FAILED, Outcome.ABANDONED) else ""
 
     def patterns(self, row: int) -> tuple[str, ...]:
         """The classes that its exchanges are of."""

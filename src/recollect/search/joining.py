@@ -91,7 +91,8 @@ class _Joining:
         """Join by the names that sessions have and give.
 
         A slug survives "clear context and start from the plan", but it is three words out of a hat: it ties
-        only what is known to be of one project.
+        only what is known to be of one project. What begins with a plan goes on with whoever made that plan,
+        which `_join_plans` knows.
         """
         named: dict[str, int] = {}
         slugs = defaultdict[tuple[str, str], list[int]](list)
@@ -102,12 +103,13 @@ class _Joining:
                     self._union(at, named.setdefault(name, at))
             if facts.slug and facts.project:
                 slugs[facts.slug, facts.project].append(at)
+        planned = set(self._ties.of_kinds(Tie.BEGUN).session.tolist())
         for group in slugs.values():
             sides: tuple[list[int], list[int]] = ([], [])
             for at in group:
                 sides[self._sessions[at].facts.relation == Relation.SUBAGENT].append(at)
             for one, other in pairwise([at for side in sides for at in self._in_time(side)]):
-                if self._leader(one) != self._leader(other):
+                if self._leader(one) != self._leader(other) and other not in planned:
                     self._join(one, other, How.SLUG, 1.0, "the same slug")
 
     def _join_copies(self) -> None:

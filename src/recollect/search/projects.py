@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from recollect.light.sources import is_conversation
-from recollect.search.cache_folder import read_stamp, write_stamp
 from recollect.search.copies import ChangedRows, knowing_copies
+from recollect.search.state_file import StateFile
 from recollect.values.ids import name_key
 from recollect.values.lazy import lazy
 from recollect.values.stored import Called, Clue
@@ -37,7 +37,7 @@ class NamedView:
 
     def __init__(self, view: View, cache: Path | None = None) -> None:
         """`cache`: where the indexes of stores are, for a view that is as its store's generation is."""
-        self._view, self._cache = knowing_copies(view), cache
+        self._view, self.cache = knowing_copies(view), cache
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
@@ -111,10 +111,13 @@ class NamedView:
 
     @lazy
     def _kept(self) -> _Kept:
-        kept = _Kept(self._view, self._cache)
-        if self._cache is not None and not kept.read():
-            kept.write({clue: self.names.called(clue) for clue in self._clues.clues})
-        return kept
+        if self.cache is None:
+            return _Kept({})
+        file = StateFile(self._view, self.cache, "projects", FORMAT)
+        told = file.read()
+        if not told:
+            file.write(told := _told({clue: self.names.called(clue) for clue in self._clues.clues}))
+        return _Kept(told)
 
 
 def named(view: View, cache: Path | None = None) -> View:
@@ -128,19 +131,10 @@ def by_name(view: View) -> NamedView:
 
 
 class _Kept:
-    """What was worked out for one state of a store, beside its indexes; without those nothing is kept."""
+    """What projects are called, as it was kept."""
 
-    def __init__(self, view: View, cache: Path | None) -> None:
-        self._called: list[list[Any]] = []
-        self._places: dict[str, int] = {}
-        if cache is not None:
-            info = view.info()
-            self._file = cache / info.id / "projects.stamp"
-            # A store that was put back has the generation of what it replaces, and hardly ever as many bytes.
-            self._bound = {
-                "format": FORMAT, "store": info.id, "epoch": info.epoch, "generation": info.generation,
-                "lines": info.lines, "bytes": info.line_bytes,
-            }  # fmt: skip
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self._called, self._places = told.get("called", []), told.get("clues", {})
 
     def get(self, clue: Clue) -> Called | None:
         with contextlib.suppress(LookupError, TypeError, ValueError):
@@ -148,20 +142,10 @@ class _Kept:
             return Called(name, tuple(aliases), tuple(labels))
         return None
 
-    def read(self) -> bool:
-        """Whether there is something; not where it is of another state, or not as it was written."""
-        kept = read_stamp(self._file)
-        if {key: kept.get(key) for key in self._bound} != self._bound:
-            return False
-        self._called, self._places = kept["called"], kept["clues"]
-        return True
 
-    def write(self, called: Mapping[Clue, Called]) -> None:
-        places = {each: n for n, each in enumerate(dict.fromkeys(called.values()))}
-        clues = {_key(clue): places[each] for clue, each in called.items()}
-        with contextlib.suppress(OSError):
-            if self._file.parent.is_dir():
-                write_stamp(self._file, {**self._bound, "called": list(places), "clues": clues})
+def _told(called: Mapping[Clue, Called]) -> dict[str, Any]:
+    places = {each: n for n, each in enumerate(dict.fromkeys(called.values()))}
+    return {"called": list(places), "clues": {_key(clue): places[each] for clue, each in called.items()}}
 
 
 def _key(clue: Clue) -> str:

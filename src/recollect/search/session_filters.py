@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.light.sources import is_conversation
 from recollect.search.digest_rows import DigestRows
-from recollect.search.joining import joined
 from recollect.search.projects import NamedView
-from recollect.search.ties import kept_ties
+from recollect.search.thread_rows import thread_rows
 from recollect.values.lazy import lazy
 from recollect.values.records import Flag
 from recollect.values.stored import Called, Session
@@ -91,7 +90,7 @@ class Sessions:
     @lazy
     def threads(self) -> dict[int, int]:
         """For the row of each session that of the first one of its thread."""
-        return joined(self._all, kept_ties(self._view)).threads
+        return thread_rows(self._view)
 
     @lazy
     def _digests(self) -> DigestRows:

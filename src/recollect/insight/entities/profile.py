@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from shlex import quote
 from typing import NamedTuple
 
@@ -11,14 +12,19 @@ import numpy as np
 from recollect.insight.digest.kept import Digests
 from recollect.insight.entities.links import Links
 from recollect.insight.entities.momentum import STATES, WINDOWS_BEFORE, Window, moves, unusual
+from recollect.insight.threads import thread_of
 from recollect.search.mentions import TYPES, Mentions
 from recollect.search.projects import by_name
+from recollect.search.thread_rows import thread_rows
 from recollect.store.contract import Array, View
 from recollect.values.entities import Entity, EntityList, EntityProfile, Momentum, Move, Neighbour
 from recollect.values.errors import NotFound
+from recollect.values.history import Thread
 from recollect.values.lazy import lazy
+from recollect.values.stored import Session
 
 SESSIONS_LISTED = ENTRIES_LISTED = 8
+THREADS_LISTED = 5
 NEIGHBOURS_LISTED = 12
 NAMESAKES_LISTED = 5
 EVOLUTION_LISTED = 5
@@ -118,6 +124,7 @@ class Entities:
             tuple(self._projects(rows).items()),
             tuple((stored[row], sessions[row]) for row in latest[:SESSIONS_LISTED]),
             len(sessions),
+            *self._threads({row: sessions[row] for row in latest}),
             self._neighbours(number, rows, NEIGHBOURS_LISTED),
             *self._evolution(number, rows, own_days),
             links.of(number, rows, latest),
@@ -126,6 +133,21 @@ class Entities:
             self._namesakes(number, same, counts),
             self._mentions.unread,
         )
+
+    def _threads(self, sessions: Mapping[int, int]) -> tuple[tuple[tuple[Thread, int], ...], int]:
+        """The pieces of work that mention it most, and how many there are; `sessions`: the latest first."""
+        rows = thread_rows(self._named)
+        counts: Counter[int] = Counter()
+        for row, mentions in sessions.items():
+            if row in rows:
+                counts[rows[row]] += mentions
+        best = dict(counts.most_common(THREADS_LISTED))
+        stored, groups = self._named.session_rows(), {first: dict[int, Session]() for first in best}
+        for row, first in rows.items():
+            if first in groups:
+                groups[first][row] = stored[row]
+        told = [(thread_of(group), best[first]) for first, group in groups.items()]
+        return tuple((thread, mentions) for thread, mentions in told if thread is not None), len(counts)
 
     def _namesakes(self, number: int, same: list[int], counts: Array) -> tuple[tuple[str, str], ...]:
         others = sorted((each for each in same if each != number), key=lambda each: -int(counts[each]))

@@ -7,10 +7,13 @@ found again by a key, so that catching up reads neither names nor mentions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from recollect.insight.entities.mention import Mention
+from recollect.insight.spared import spared
 from recollect.search.mentions import THINGS, TYPES, key_of
 from recollect.store.contract import Array, View
 from recollect.store.derived import Column
@@ -49,7 +52,8 @@ def read(view: View, start: int, stop: int) -> Read:
         root = roots.get(stored.session_row)
         if root is None:
             root = roots[stored.session_row] = sessions[stored.session_row].facts.cwd
-        mentioned = mentions_of(stored.entry, call, root)
+        looked = partial(mentions_of, stored.entry, call, root)
+        mentioned = spared(f"entry {stored.id}", looked, list[Mention])
         places += [things.setdefault(each[:2], len(things)) for each in mentioned]
         entries += [stored.row] * len(mentioned)
         days += [_day(stored.entry.time_ms)] * len(mentioned)
