@@ -25,6 +25,7 @@ from recollect.insight.preferences import agreed, bare, gist, left_open, open_ta
 from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
 from recollect.search.digest_rows import DigestRows
+from recollect.search.projects import worked_out
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
 from recollect.values.budgets import CATALOG_TOKENS
@@ -72,7 +73,7 @@ def catalog(
         return Catalog("", project, 0, now_ms)
     whole = {
         "overview": _overview(past, now_ms),
-        "threads": _thread_lines(past.talks, DigestRows(view)),
+        "threads": _thread_lines(past.talks, worked_out(view, DigestRows)),
         "remarks": _remark_lines(past.talks),
         "open": _open_lines(past.talks),
         "files": _files(past),

@@ -12,7 +12,7 @@ from recollect.insight.digest.kept import Digests
 from recollect.insight.entities.links import Links
 from recollect.insight.entities.momentum import STATES, WINDOWS_BEFORE, Window, moves, unusual
 from recollect.search.mentions import TYPES, Mentions
-from recollect.search.projects import by_name
+from recollect.search.projects import by_name, worked_out
 from recollect.store.contract import Array, View
 from recollect.values.entities import Entity, EntityList, EntityProfile, Momentum, Move, Neighbour
 from recollect.values.errors import NotFound
@@ -48,7 +48,7 @@ class Entities:
 
     def __init__(self, view: View, project: str = "") -> None:
         self._view, self._named = view, by_name(view)
-        self._mentions = Mentions(view)
+        self._mentions = worked_out(view, Mentions)
         self._entries, self._things = self._mentions.entries, self._mentions.things
         self._days = self._mentions.days
         if project:
@@ -110,7 +110,7 @@ class Entities:
             last_days[owner] = max(last_days.get(owner, 0), day)
         latest = sorted(sessions, key=lambda row: (last_days[row], row), reverse=True)
         stored = self._view.session_rows()
-        links = Links(self._view, self._mentions, Digests(self._view))
+        links = Links(self._view, self._mentions, worked_out(self._view, Digests))
         days, by_day = np.unique(own_days, return_counts=True)
         return EntityProfile(
             self._entity(number),
