@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from recollect.insight.digest.commits import SUBJECT_CHARS
 from recollect.insight.digest.kept import Digests
 from recollect.insight.repository import Repository
+from recollect.search.projects import worked_out
 from recollect.store.contract import View
 from recollect.values.digests import Commit
 from recollect.values.errors import NotFound
@@ -46,7 +47,7 @@ def makers_of(view: View, known: GitCommit | None, hash_: str) -> list[CommitMad
 def _made(view: View, is_it: Callable[[Commit], bool], *, by_subject: bool) -> Iterator[CommitMade]:
     seen: set[tuple[str, str, int]] = set()
     own = (session for session in view.sessions() if not session.copied)
-    for session, digest in Digests(view).telling("commits", own):
+    for session, digest in worked_out(view, Digests).telling("commits", own):
         for commit in filter(is_it, digest.commits):
             prompt, time_ms = _asked(view, session, commit)
             once = commit.hash, commit.subject, time_ms

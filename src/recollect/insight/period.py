@@ -16,6 +16,7 @@ import numpy as np
 from recollect.insight.digest.kept import Digests, is_work
 from recollect.insight.usage import summarise
 from recollect.light.sources import is_conversation
+from recollect.search.projects import worked_out
 from recollect.store.contract import Array, View
 from recollect.values.days import Period, ProjectWork, Work
 from recollect.values.digests import IDLE_MS, Checks, Commit, Digest, Statement
@@ -67,7 +68,7 @@ class _Found:
 
     def __init__(self, view: View, since: int, until: int) -> None:
         self._view, self._since, self._until = view, since, until
-        self._digests = Digests(view)
+        self._digests = worked_out(view, Digests)
         self._times: dict[str, list[Array]] = {}
         self._works: dict[str, list[tuple[Work, Digest, Callable[[str], bool]]]] = {}
         self._subagents: dict[str, int] = {}

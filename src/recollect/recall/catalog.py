@@ -25,6 +25,8 @@ from recollect.insight.digest.kept import Digests
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
 from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
+from recollect.search.digest_rows import DigestRows
+from recollect.search.projects import worked_out
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
 from recollect.values.budgets import CATALOG_TOKENS
@@ -90,11 +92,11 @@ class _Kept:
     """
 
     def __init__(self, view: View) -> None:
-        self._digests = Digests(view)
+        self._digests, self._rows = worked_out(view, Digests), worked_out(view, DigestRows)
 
     def bad_end(self, talk: Talk) -> str:
         """How it ended, where that was not well."""
-        return self._digests.bad_end(_newest(talk))
+        return self._rows.bad_end(_newest(talk))
 
     def left(self, talk: Talk) -> tuple[str, StoredEntry] | None:
         """What an answer left undone, and that answer."""

@@ -75,10 +75,11 @@ class DigestRows:
     def heading(self, session: Session) -> Heading | None:
         """Title and outcome of a session, as far as they are kept."""
         row = self.row_of(session)
-        return None if row is None else Heading(self._titles[row], self.outcome(row))
+        return None if row is None else Heading(self.titles[row], self.outcome(row))
 
     @lazy
-    def _titles(self) -> list[str]:
+    def titles(self) -> list[str]:
+        """What each row's session is called, "" where that does not read."""
         try:
             return list(map(str, self._view.derived(DIGESTS, only=("title",))["title"]))
         except DerivedDamaged:

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.search.ties import NO_TIES, Array, Tie, Ties, session_key
+from recollect.search.projects import by_name
+from recollect.search.ties import NO_TIES, Array, Tie, Ties, kept_ties, session_key
 from recollect.search.weak_ties import Guess, Known, guesses
+from recollect.store.contract import View
 from recollect.values.history import JOINED, How
 from recollect.values.ids import name_key
 from recollect.values.records import Relation
@@ -49,6 +51,11 @@ class Joined(NamedTuple):
 
     threads: dict[int, int]
     joints: list[Joint]
+
+
+def joined_sessions(view: View) -> Joined:
+    """The threads of all sessions of a view, by row."""
+    return joined(by_name(view).every, kept_ties(view))
 
 
 def joined(sessions: Mapping[int, Session], ties: Ties = NO_TIES) -> Joined:

@@ -19,6 +19,7 @@ import orjson
 
 from recollect.insight.spared import spared
 from recollect.search.digest_rows import DIGESTS, DigestRows
+from recollect.search.projects import worked_out
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, stored_table
 from recollect.values.digests import (
@@ -34,6 +35,7 @@ from recollect.values.digests import (
     Trouble,
 )
 from recollect.values.errors import DerivedDamaged
+from recollect.values.lazy import lazy
 from recollect.values.stored import Session
 
 _KEYS = re.compile(r'"[a-z_]+":(?:"(?:[0-9a-f]{12}(?:\.\d+)?)?"|\d+)?')  # names, ids and numbers: no words
@@ -41,8 +43,12 @@ _STALE_MIN = 200  # superseded rows that are not worth clearing out
 _WORK = ("asked", "tools")  # what a digest tells of where anything was done
 
 
-class Digests(DigestRows):
+class Digests:
     """The digests of a view's sessions: as they are kept, or made now for one that went on since."""
+
+    def __init__(self, view: View) -> None:
+        self._view, self._rows = view, worked_out(view, DigestRows)
+        self.row_of = self._rows.row_of
 
     def of(self, session: Session) -> Digest:
         """What happened in a session."""
@@ -77,22 +83,24 @@ class Digests(DigestRows):
 
     def _kept(self, sessions: Iterable[Session]) -> Iterator[tuple[Session, str]]:
         """Each session with its digest as it is kept, "" for one that has none."""
-        try:
-            texts = self._view.derived(DIGESTS, only=("digest",))["digest"]
-        except DerivedDamaged:
-            texts = None
         for session in sessions:
             row = self.row_of(session)
-            yield session, "" if row is None or texts is None else str(texts[row])
+            yield session, "" if row is None or self._texts is None else self._texts[row]
 
-    def texts(self) -> tuple[list[str], list[str]]:
-        """What is kept of all sessions, and their titles, by row, in small letters; "" where damaged."""
+    @lazy
+    def _texts(self) -> list[str] | None:
+        """All that is kept, by row, None where it does not read."""
         try:
-            kept = self._view.derived(DIGESTS, only=("digest", "title"))
+            return list(map(str, self._view.derived(DIGESTS, only=("digest",))["digest"]))
         except DerivedDamaged:
-            return [""] * len(self._entries), [""] * len(self._entries)
-        digests = [_KEYS.sub(" ", str(text)).casefold() for text in kept["digest"]]
-        return digests, [str(text).casefold() for text in kept["title"]]
+            return None
+
+    @lazy
+    def words(self) -> list[tuple[str, str]]:
+        """For each row what is kept of its session, and its title, in small letters; "" where damaged."""
+        titles = [title.casefold() for title in self._rows.titles]
+        texts = [""] * len(titles) if self._texts is None else self._texts
+        return list(zip((_KEYS.sub(" ", text).casefold() for text in texts), titles, strict=True))
 
 
 def is_work(digest: Digest) -> bool:
