@@ -16,6 +16,7 @@ _SECTION = re.compile(r"\s*\[\[?\s*([\w.\"'@/ -]{1,80}?)\s*\]\]?\s*$")
 _ASSIGNED = re.compile(r"\s*([\w.-]{1,60}|\"[^\"]{1,60}\")\s*=\s*(.*)")
 _YAML_KEY = re.compile(r"( {0,4})([\w-]{2,50}):(?: (.*)|$)")
 _ALLOWED = re.compile(r"Bash\(([a-z][\w ./-]{1,80})")  # what an agent may run without asking
+_KEY = re.compile(r"[\w.@-]{2,60}")
 _PACKAGE = re.compile(r"(?:@[\w.-]+/)?[A-Za-z][\w.-]*")
 _VERSION = re.compile(r"\"?[\^~>=<v]*\s*\d|\"?(?:workspace|npm|file|latest|\*)|\{")
 _SETTINGS = re.compile(
@@ -82,7 +83,8 @@ def read_named_keys(text: str, found: Gathered) -> None:
     if not any(each in text for each in _ENDINGS):
         return
     for line in text.split("\n"):
-        named = [each for each in _FILES.findall(line) if is_settings(each)] if "." in line else []
+        is_telling = any(each in line for each in _ENDINGS)
+        named = [each for each in _FILES.findall(line) if is_settings(each)] if is_telling else []
         if not named:
             continue
         for keys, path in (*_KEY_IN.findall(line), *((keys, path) for path, keys in _KEY_OF.findall(line))):
@@ -171,5 +173,5 @@ def _read_yaml(lines: list[str], found: Gathered) -> None:
 
 
 def _add_key(name: str, found: Gathered) -> None:
-    if re.fullmatch(r"[\w.@-]{2,60}", name) and not name.isdigit() and "/" not in name:
+    if _KEY.fullmatch(name) and not name.isdigit() and "/" not in name:
         found.add("config_key", name)

@@ -50,6 +50,7 @@ _COMPOUND = re.compile(
 )
 _POSITION = re.compile(r"(?::\d+(?:-\d+)?){1,2}$|#L\d+.*$")
 _PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_ENV_FILE = re.compile(r"\.env(?:\.\w+)*")
 _EXTENSION = re.compile(r"(.*[^.]|)\.([A-Za-z0-9_]{1,10})")
 
 
@@ -78,6 +79,8 @@ def shapes(token: str) -> tuple[Shape, ...]:
 
 
 def _shapes(token: str) -> list[Shape]:
+    if token.isalpha() and token.isascii():
+        return _plain(token) if len(token) > 1 else []
     found_in = _FOUND_IN.fullmatch(token) if token.count(":") > 1 else None
     if found_in:
         return [*_path(found_in[1]), *_shapes(found_in[2])]
@@ -258,7 +261,7 @@ def _is_file(path: str) -> bool:
 
 
 def _bare_name(name: str) -> list[Shape]:
-    if name in words("file names") or re.fullmatch(r"\.env(?:\.\w+)*", name):
+    if name in words("file names") or _ENV_FILE.fullmatch(name):
         return [Shape("file", name, name)]
     if name in words("bare folders"):
         return [Shape("folder", name, name)]
@@ -290,6 +293,8 @@ def _identifier(word: str) -> list[Shape]:
     compound = _COMPOUND.fullmatch(word) if "-" in word else None
     if compound and compound[1] in known_names():
         return [Shape("known", compound[1], compound[1])]
+    if "." in word or ":" in word:
+        return [Shape("qualified", word, word)] if _QUALIFIED.fullmatch(word) else []
     name = word.lstrip("$")
     if _SCREAMING.fullmatch(name):
         if name in words("env names") or ("_" in name and any(map(name.endswith, words("env endings")))):
@@ -301,8 +306,6 @@ def _identifier(word: str) -> list[Shape]:
         return [Shape("camel", word, word)]
     if _PASCAL.fullmatch(word):
         return [Shape("pascal", word, word)]
-    if ("." in word or ":" in word) and _QUALIFIED.fullmatch(word):
-        return [Shape("qualified", word, word)]
     return []
 
 
