@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from recollect.insight.entities.lines import lines_with
 from recollect.insight.entities.mention import Gathered
 from recollect.insight.entities.shell import read_command
 from recollect.insight.entities.words import known_names, words
@@ -80,12 +81,9 @@ def read_settings(text: str, path: str, found: Gathered) -> None:
 
 def read_named_keys(text: str, found: Gathered) -> None:
     """The keys of settings that sentences speak of beside the file that has them."""
-    if not any(each in text for each in _ENDINGS):
-        return
-    for line in text.split("\n"):
-        is_telling = any(each in line for each in _ENDINGS)
-        named = [each for each in _FILES.findall(line) if is_settings(each)] if is_telling else []
-        if not named:
+    for line in lines_with(text, _ENDINGS):
+        named = [each for each in _FILES.findall(line) if is_settings(each)]
+        if not named or ("`" not in line and "[" not in line):
             continue
         for keys, path in (*_KEY_IN.findall(line), *((keys, path) for path, keys in _KEY_OF.findall(line))):
             if is_settings(path):

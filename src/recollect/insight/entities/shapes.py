@@ -185,7 +185,7 @@ def _number(word: str) -> list[Shape]:
     ticket = _TICKET.fullmatch(word) if "-" in word else None
     if ticket:
         return [Shape("issue", word, word)] if ticket[1] not in words("not tickets") else []
-    if _HASH.fullmatch(word) and not word.isdigit() and not word.isalpha():
+    if 7 <= len(word) <= 40 and _HASH.fullmatch(word) and not word.isdigit() and not word.isalpha():
         return [Shape("commit", word[:7], word)]
     between = _RANGE.fullmatch(word) if ".." in word else None
     if between:
@@ -199,7 +199,7 @@ def _number(word: str) -> list[Shape]:
 def _path(word: str) -> list[Shape]:
     if ":\\" in word[1:4] or ("\\" in word and "/" not in word):
         return _windows(word)
-    bare = _POSITION.sub("", word) if ":" in word or "#" in word else word
+    bare = _POSITION.sub("", word) if (":" in word and word[-1].isdigit()) or "#L" in word else word
     if "/" not in bare:
         return _bare_name(bare)
     if _ROUTE.fullmatch(word.partition("?")[0]):
@@ -265,7 +265,7 @@ def _bare_name(name: str) -> list[Shape]:
         return [Shape("file", name, name)]
     if name in words("bare folders"):
         return [Shape("folder", name, name)]
-    if name in known_names():
+    if "." not in name or name in known_names():
         return []
     found = _EXTENSION.fullmatch(name)
     if not found or not found[1] or found[1].replace(".", "").isdigit():
@@ -296,6 +296,8 @@ def _identifier(word: str) -> list[Shape]:
     if "." in word or ":" in word:
         return [Shape("qualified", word, word)] if _QUALIFIED.fullmatch(word) else []
     name = word.lstrip("$")
+    if not name.isidentifier():
+        return []
     if _SCREAMING.fullmatch(name):
         if name in words("env names") or ("_" in name and any(map(name.endswith, words("env endings")))):
             return [Shape("env_var", name, word)]
