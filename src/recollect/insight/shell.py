@@ -102,7 +102,9 @@ def command_lines(command: str) -> Iterator[Line]:
     word, quoted, into = "", False, line.words
     for part in chain(_PART.findall(command), "\n"):
         first = part[0]
-        if first in "'\"":
+        if first.isalpha() or first in "-/._":  # most parts, and nothing else can begin so
+            word += part
+        elif first in "'\"":
             inner = part[1:-1] if len(part) > 1 and part[-1] == first else part[1:]
             word, quoted = word + (inner.replace('\\"', '"') if first == '"' else inner), True
         elif first == "\\":
