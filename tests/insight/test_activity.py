@@ -80,7 +80,7 @@ def test_days_with_work_are_known_where_digests_cannot_be_read(
     said = Talk(3, "/home/ada/harbor")
     said.assistant("Nobody asked, and nothing is done.")
     with remembered(folder, worked(1, "Mend it"), said) as memory:
-        monkeypatch.setattr("recollect.insight.digest.kept.Digests.row_of", lambda self, session: None)
+        monkeypatch.setattr("recollect.search.digest_rows.DigestRows.row_of", lambda self, session: None)
         assert year(memory).days == (("2026-03-02", 2),)
 
 
