@@ -4,9 +4,8 @@ PYTHON ?= python3
 VENV := .venv$(addprefix -,$(filter-out python3,$(notdir $(PYTHON))))
 BIN := $(VENV)/bin
 
-# The real clients that `make test-agents` runs, and where they lie; RECOLLECT_AGENTS names other ones.
-CLAUDE_CODE := 2.1.197
-CODEX := 0.166.0
+# Where the real clients lie that `make test-agents` runs (`tools/clients.py` says which); RECOLLECT_AGENTS
+# names other ones.
 AGENTS := $(VENV)/agents
 
 CHECKED := src tests benchmarks training tools
@@ -31,7 +30,8 @@ test-full: $(VENV)/tested lint
 ifdef RECOLLECT_AGENTS
 agents:
 else
-agents: $(AGENTS)/claude-code-$(CLAUDE_CODE)-codex-$(CODEX)
+agents: $(BIN)/python
+	$(BIN)/python tools/clients.py $(AGENTS)
 export RECOLLECT_AGENTS := $(abspath $(AGENTS))
 endif
 
@@ -73,16 +73,6 @@ $(VENV)/tested: $(VENV)/installed requirements-test.lock
 
 $(VENV)/benched: $(VENV)/installed constraints.txt
 	@$(BIN)/python tools/install.py bench
-	@touch $@
-
-# No install scripts: the tests run the native binaries as the packages carry them. npm takes a package
-# of binaries that it could not get for one that is not needed, so they are looked for.
-$(AGENTS)/claude-code-$(CLAUDE_CODE)-codex-$(CODEX):
-	@mkdir -p $(AGENTS)
-	npm install --prefix $(AGENTS) --no-audit --no-fund --ignore-scripts --fetch-retries=1 \
-	    @anthropic-ai/claude-code@$(CLAUDE_CODE) @openai/codex@$(CODEX)
-	@ls $(AGENTS)/node_modules/@anthropic-ai/claude-code-*/claude \
-	    $(AGENTS)/node_modules/@openai/codex-*/vendor/*/bin/codex >/dev/null
 	@touch $@
 
 clean:

@@ -1,7 +1,7 @@
 """The real clients, each run in a home of its own with an environment built from nothing.
 
-`RECOLLECT_AGENTS` names the folder they were installed in (`make test-agents` does both). Run is the native
-binary of the platform's package: npm may leave out the install script that would put it in place.
+`RECOLLECT_AGENTS` names the folder they were installed in (`make test-agents` does both); their versions are
+in `tools/clients.py`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,11 @@ from typing import Any
 
 from tests.clients.terminal import Terminal
 from tests.support.memories import sources_of
+from tools.clients import program
 
 from recollect.config import Config
 from recollect.memory import Memory
 
-_BINARIES = {
-    "claude": "node_modules/@anthropic-ai/claude-code-*/claude",
-    "codex": "node_modules/@openai/codex-*/vendor/*/bin/codex",
-}
 # Nothing here takes seconds; this is for a machine that does ten other things.
 _PATIENCE_S = 90
 
@@ -35,8 +32,7 @@ _PATIENCE_S = 90
 def binary(agent: str) -> Path | None:
     """Where a client is installed, or None."""
     folder = os.environ.get("RECOLLECT_AGENTS", "")
-    found = sorted(Path(folder).glob(_BINARIES[agent])) if folder else []
-    return next((path for path in found if os.access(path, os.X_OK)), None)
+    return program(Path(folder), agent) if folder else None
 
 
 @dataclass(frozen=True)
@@ -74,23 +70,26 @@ class Machine:
 
     def environment(self, **more: str) -> dict[str, str]:
         """Everything a process here is told; nothing of it comes from whoever runs the tests."""
-        path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+        folders = [Path(sys.executable).parent, "/usr/local/bin", "/usr/bin", "/bin"]
+        if node := binary("node"):
+            folders.insert(0, node.parent)
+        path = ":".join(map(str, folders))
         return {"HOME": str(self.home), "PATH": path, "TERM": "xterm", "LANG": "C.UTF-8", **more}
 
     def recollect(self, *words: str) -> Ended:
         """Run our own command, with the interpreter that runs the tests."""
-        return _ended(self._start([sys.executable, "-m", "recollect", *words], {}))
+        return ended(self.start([sys.executable, "-m", "recollect", *words], {}))
 
     def claude(self, prompt: str, *options: str, **environment: str) -> Ended:
-        return _ended(self.start_claude(prompt, *options, **environment))
+        return ended(self.start_claude(prompt, *options, **environment))
 
     def claude_command(self, *words: str) -> Ended:
         """One of Claude Code's own commands, such as `plugin`."""
-        return _ended(self._start([str(binary("claude")), *words], self._claude_settings()))
+        return ended(self.start([str(binary("claude")), *words], self._claude_settings()))
 
     def start_claude(self, prompt: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
         words = [str(binary("claude")), "-p", prompt, "--output-format", "json", *options]
-        return self._start(words, {**self._claude_settings(), **environment})
+        return self.start(words, {**self._claude_settings(), **environment})
 
     def claude_terminal(self) -> Terminal:
         """Claude Code as a person starts it, in a folder they have said they trust."""
@@ -123,11 +122,11 @@ class Machine:
         }
 
     def codex(self, *words: str) -> Ended:
-        return _ended(self.start_codex(*words))
+        return ended(self.start_codex(*words))
 
     def start_codex(self, *words: str) -> subprocess.Popen[bytes]:
         fixed = ["exec", "--skip-git-repo-check", "--json"]
-        return self._start([str(binary("codex")), *fixed, *words], {"OPENAI_API_KEY": "dummy"})
+        return self.start([str(binary("codex")), *fixed, *words], {"OPENAI_API_KEY": "dummy"})
 
     def written(self) -> dict[str, bytes]:
         """Every file that the clients have written of their conversations, by its path."""
@@ -181,7 +180,7 @@ class Machine:
         """Wait until nothing that was started here runs any more."""
         wait_for(lambda: not self.processes(), f"still running: {self.processes()}")
 
-    def _start(self, words: Sequence[str], more: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def start(self, words: Sequence[str], more: Mapping[str, str]) -> subprocess.Popen[bytes]:
         # A session of its own: a test can kill the client with all it started, and nothing else.
         return subprocess.Popen(
             words,
@@ -208,12 +207,12 @@ def wait_for(done: Callable[[], object], trouble: str) -> None:
         time.sleep(0.05)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> Ended:
+def ended(process: subprocess.Popen[bytes]) -> Ended:
     try:
         out, err = process.communicate(timeout=_PATIENCE_S)
     except subprocess.TimeoutExpired:
         kill(process)
         raise
-    ended = Ended(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
-    assert ended.code == 0, ended
-    return ended
+    found = Ended(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+    assert found.code == 0, found
+    return found

@@ -6,12 +6,13 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.clients.clients import Machine, binary
 from tests.clients.standin import StandIn
+from tools.clients import trouble
 
 _CODEX_SETTINGS = """\
 # Which model answers, set by hand.
@@ -57,18 +58,44 @@ def installed(machine: Machine) -> Machine:
     return machine
 
 
-@pytest.fixture
-def claude() -> None:
-    _needs("claude")
+Needs = Callable[[str], None]
 
 
 @pytest.fixture
-def codex() -> None:
-    _needs("codex")
+def needs(record_property: Callable[[str, object], None]) -> Needs:
+    """Skip without a client; with it, the test tells of that client."""
+
+    def needs(agent: str) -> None:
+        record_property("agent", agent)
+        if sys.platform != "linux":
+            pytest.skip("what is left running is looked for in /proc")
+        if binary(agent) is None:
+            folder = os.environ.get("RECOLLECT_AGENTS")
+            why = trouble(Path(folder), agent) if folder else "`make test-agents` installs it"
+            pytest.skip(f"no {agent}: {why}")
+
+    return needs
 
 
-def _needs(agent: str) -> None:
-    if sys.platform != "linux":
-        pytest.skip("what is left running is looked for in /proc")
-    if binary(agent) is None:
-        pytest.skip(f"{agent} is not installed where RECOLLECT_AGENTS points; `make test-agents` installs it")
+@pytest.fixture
+def claude(needs: Needs) -> None:
+    needs("claude")
+
+
+@pytest.fixture
+def codex(needs: Needs) -> None:
+    needs("codex")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many agents were proven: each test that is about one passed, and there was one."""
+    outcomes: dict[str, set[str]] = {}
+    for outcome in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.getreports(outcome):
+            for agent in (value for name, value in report.user_properties if name == "agent"):
+                outcomes.setdefault(str(agent), set()).add(outcome)
+    if outcomes:
+        proven = sorted(agent for agent, found in outcomes.items() if found == {"passed"})
+        terminalreporter.write_line(
+            f"{len(proven)} of {len(outcomes)} agents proven with their clients: {', '.join(proven)}"
+        )

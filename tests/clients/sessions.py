@@ -234,11 +234,11 @@ def shell(command: str) -> Block:
     return call("exec_command", cmd=command, yield_time_ms=20_000)
 
 
-def png(pixel: Sequence[int]) -> bytes:
-    """A picture of one dot."""
+def png(pixel: Sequence[int], side: int = 1) -> bytes:
+    """A picture of one colour."""
     parts = (
-        (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)),
-        (b"IDAT", zlib.compress(bytes([0, *pixel]))),
+        (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(bytes([0, *(list(pixel) * side)]) * side)),
         (b"IEND", b""),
     )
     return b"\x89PNG\r\n\x1a\n" + b"".join(

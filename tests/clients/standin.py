@@ -1,8 +1,9 @@
 """What answers for the model: a loopback server that plays scripted turns and keeps every request.
 
-It speaks the two APIs the clients speak, Anthropic's messages and OpenAI's responses. A prompt says which
-script its conversation plays ("play:NAME"); the answers of one script are given in order, the last again
-and again. Clients ask the model on the side too (titles, summaries), which advances no script.
+It speaks the APIs the clients speak: Anthropic's messages, OpenAI's responses, and those of `wires`, which
+are given Anthropic's blocks. A prompt says which script its conversation plays ("play:NAME"); the answers of
+one script are given in order, the last again and again. Clients ask the model on the side too (titles,
+summaries), which advances no script.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.clients.wires import chat_answer, chat_events, gemini_answer, gemini_events
+
 Block = dict[str, Any]
 
 SIDE_TEXT = "A side answer."
@@ -26,6 +29,8 @@ _PLAY = re.compile(r"play:(\w+)")
 _ASIDE = re.compile(
     r"<recollect-memory .*?</recollect-memory[^>]*>|<system-reminder>.*?</system-reminder>", re.DOTALL
 )
+# Some ask on the side with all their tools: Grok for a line of its dashboard, Qwen for its own memory.
+_ASKED_ASIDE = ("Write an ultra-short dashboard line", "Managed memory has TWO directories")
 _COMPACTING = ("Your task is to create a detailed summary", "CONTEXT CHECKPOINT COMPACTION")
 
 
@@ -80,7 +85,9 @@ class Request:
         names = []
         for tool in self.body.get("tools") or []:
             inner = [f"{tool['name']}.{one['name']}" for one in tool.get("tools") or []]
-            names += inner or [str(tool.get("name") or tool.get("type"))]
+            inner += [one["name"] for one in tool.get("functionDeclarations") or []]
+            one = tool.get("function") or tool
+            names += inner or [str(one.get("name") or one.get("type"))]
         return names
 
     @property
@@ -96,8 +103,12 @@ class Request:
             for block in _blocks(one):
                 if block.get("type") == "tool_result":
                     found[str(block["tool_use_id"])] = "\n".join(_texts(block.get("content")))
+                if response := block.get("functionResponse"):
+                    found[str(response["id"])] = "\n".join(_texts(response.get("response")))
             if str(one.get("type", "")).endswith("_output"):
                 found[str(one["call_id"])] = "\n".join(_texts(one.get("output")))
+            if one.get("role") == "tool":
+                found[str(one["tool_call_id"])] = "\n".join(_texts(one.get("content")))
         return found
 
 
@@ -142,7 +153,7 @@ class StandIn:
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[str, list[Block]]:
         """Keep the request and choose what it gets: a name that no other answer has, and its blocks."""
-        name = "" if _summarises(body) or not body.get("tools") else _chosen(body)
+        name = "" if _is_aside(body) else _chosen(body)
         with self._lock:
             turns = self._scripts.get(name, [])
             turn = self._turns.get(name, 0)
@@ -161,13 +172,24 @@ def _chosen(body: dict[str, Any]) -> str:
     return found[-1] if found else ""
 
 
+def _is_aside(body: dict[str, Any]) -> bool:
+    """No part of the conversation: nothing to do it with, or one tool that must be called."""
+    forced = isinstance(body.get("tool_choice"), dict) and body["tool_choice"].get("type") == "function"
+    return not body.get("tools") or forced or _asks_for(body, _ASKED_ASIDE) or _summarises(body)
+
+
 def _summarises(body: dict[str, Any]) -> bool:
+    return _asks_for(body, _COMPACTING)
+
+
+def _asks_for(body: dict[str, Any], marks: Sequence[str]) -> bool:
     said = _prompts(body)
-    return bool(said) and any(mark in said[-1] for mark in _COMPACTING)
+    return bool(said) and any(mark in said[-1] for mark in marks)
 
 
 def _said(body: dict[str, Any]) -> list[Block]:
-    return [one for one in body.get("messages") or body.get("input") or [] if isinstance(one, dict)]
+    said = body.get("messages") or body.get("input") or body.get("contents") or []
+    return [one for one in said if isinstance(one, dict)]
 
 
 def _prompts(body: dict[str, Any]) -> list[str]:
@@ -177,12 +199,16 @@ def _prompts(body: dict[str, Any]) -> list[str]:
         if one.get("role") == "user":
             content = one.get("content")
             found += [content] if isinstance(content, str) else []
-            found += [block["text"] for block in _blocks(one) if block.get("type") in ("text", "input_text")]
+            found += [
+                block["text"]
+                for block in _blocks(one)
+                if block.get("type") in ("text", "input_text") or ("type" not in block and "text" in block)
+            ]
     return found
 
 
 def _blocks(one: Block) -> list[Block]:
-    content = one.get("content")
+    content = one.get("content") or one.get("parts")
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
@@ -194,7 +220,7 @@ def _texts(value: Any) -> Iterator[str]:
         for one in value:
             yield from _texts(one)
     elif isinstance(value, dict):
-        for key in ("text", "thinking", "content", "output", "input", "arguments", "summary"):
+        for key in ("text", "thinking", "content", "output", "input", "arguments", "summary", "parts"):
             if key in value:
                 yield from _texts(value[key])
 
@@ -231,18 +257,47 @@ class _Handler(BaseHTTPRequestHandler):
             self._claude(json.loads(raw))
         elif path.endswith("/v1/responses"):
             self._codex(json.loads(raw))
+        elif path.endswith("/chat/completions"):
+            self._chat(json.loads(raw))
+        elif path.endswith(("GenerateContent", ":generateContent")):
+            self._gemini(path, json.loads(raw))
+        elif path.endswith(":countTokens"):
+            self._json({"totalTokens": len(raw) // 4})
         else:
             self._json({}, 404)
 
     def _claude(self, body: dict[str, Any]) -> None:
-        name, blocks = self.server.standin.answer("/v1/messages", body)
+        answer = self._message("/v1/messages", body)
+        if body.get("stream"):
+            self._events(_claude_events(answer))
+        else:
+            self._json(answer)
+
+    def _chat(self, body: dict[str, Any]) -> None:
+        answer = self._message("/chat/completions", body)
+        if body.get("stream"):
+            self._events(chat_events(answer), end=b"data: [DONE]\n\n")
+        else:
+            self._json(chat_answer(answer))
+
+    def _gemini(self, path: str, body: dict[str, Any]) -> None:
+        model = path.rpartition("/")[2].partition(":")[0]
+        answer = self._message("/generateContent", {**body, "model": model})
+        if path.endswith(":streamGenerateContent"):
+            self._events(gemini_events(answer))
+        else:
+            self._json(gemini_answer(answer))
+
+    def _message(self, path: str, body: dict[str, Any]) -> Block:
+        """The answer as Anthropic's API gives it."""
+        name, blocks = self.server.standin.answer(path, body)
         if not blocks:
             blocks = [text(SUMMARY if _summarises(body) else SIDE_TEXT)]
         blocks = [
             {**block, "id": f"toolu_{name}_{index}"} if block["type"] == "tool_use" else block
             for index, block in enumerate(blocks)
         ]
-        answer = {
+        return {
             "id": f"msg_{name}",
             "type": "message",
             "role": "assistant",
@@ -252,10 +307,6 @@ class _Handler(BaseHTTPRequestHandler):
             "usage": _USAGE,
             "stop_reason": "tool_use" if any(one["type"] == "tool_use" for one in blocks) else "end_turn",
         }
-        if body.get("stream"):
-            self._events(_claude_events(answer))
-        else:
-            self._json(answer)
 
     def _codex(self, body: dict[str, Any]) -> None:
         name, items = self.server.standin.answer("/v1/responses", body)
@@ -276,14 +327,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def _events(self, events: Sequence[Block]) -> None:
+    def _events(self, events: Sequence[Block], end: bytes = b"") -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
         self.close_connection = True
         for event in events:
-            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+            kind = f"event: {event['type']}\n" if "type" in event else ""
+            self.wfile.write(f"{kind}data: {json.dumps(event)}\n\n".encode())
+        self.wfile.write(end)
 
 
 _USAGE = {
