@@ -56,6 +56,7 @@ HOOK = (
     "recollect.agents.claude.hooks",
     "recollect.agents.codex.hooks",
     "recollect.agents.copilot.hooks",
+    "recollect.agents.gemini.hooks",
     "recollect.light.capture",
     "recollect.light.project",
 )

@@ -6,26 +6,26 @@ them in Claude Code's form too, and under those names tells its events as Claude
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.copilot import paths
-from recollect.agents.editing.change import Change, read_settings
+from recollect.agents.editing.change import Change
 from recollect.agents.editing.entries import (
+    document_at,
     hooks_in,
     json_change,
     json_removal,
+    missing_events,
     server_in,
     with_hooks,
     with_server,
     without_hooks,
     without_server,
 )
-from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.light.processes import program_path
-from recollect.values.errors import SettingsRefused
 from recollect.values.settings import AgentState, Commands, Installed
 
 TIMEOUTS = {
@@ -80,12 +80,12 @@ class CopilotSettings:
     def state(self) -> AgentState:
         problems: list[str] = []
         files = dict.fromkeys((self._hooks, self._project_hooks))
-        documents = [_document_at(path, problems) for path in files]
+        documents = [document_at(path, problems) for path in files]
         hooks = [Installed(found.path, *item) for found in documents for item in hooks_in(found).items()]
-        problems += (problem for found in hooks for problem in _missing(found))
-        if hooks and _document_at(self._root / "settings.json", []).value.get("disableAllHooks") is True:
+        problems += (problem for found in hooks for problem in missing_events(found, TIMEOUTS))
+        if hooks and document_at(self._root / "settings.json", []).value.get("disableAllHooks") is True:
             problems.append(f"{self._root / 'settings.json'}: `disableAllHooks` is set, so no hook runs")
-        line = server_in(_document_at(self._servers, problems))
+        line = server_in(document_at(self._servers, problems))
         return AgentState(tuple(hooks), (Installed(self._servers, line),) if line else (), tuple(problems))
 
     # -- where -----------------------------------------------------------------------------
@@ -109,18 +109,3 @@ class CopilotSettings:
     @property
     def _program(self) -> str | None:
         return program_path("copilot", self.environment)
-
-
-def _missing(found: Installed) -> Iterator[str]:
-    missing = [event for event in TIMEOUTS if event not in found.events]
-    if missing:
-        yield f"{found.path}: no hook for {', '.join(missing)}"
-
-
-def _document_at(path: Path, problems: list[str]) -> Document:
-    """A settings file; one that cannot be read counts as empty, and the reason is noted."""
-    try:
-        return Document.parse(path, read_settings(path, to_write=False))
-    except SettingsRefused as error:
-        problems.append(str(error))
-        return Document(path, "", {})
