@@ -1,8 +1,8 @@
 """Gemini CLI's chats as conversations: as the client itself would resume them, or entry by entry.
 
-A log is a list of changes to a list of messages. `$set` with messages is the list anew, in a poorer form: of
-a message that was stated before, what was stated holds. Results stand with their calls; the message that gives
-them to the model repeats them.
+A log is a list of changes to a list of messages. `$set` with messages is the list anew, in a poorer form:
+of a message that was stated before, what was stated holds. Results stand with their calls; the message that
+gives them to the model repeats them.
 """
 
 from __future__ import annotations

@@ -147,17 +147,16 @@ def _joined(messages: Sequence[Message]) -> list[Message]:
     """The same with what one answer says in one message, where it was read entry by entry."""
     found: list[Message] = []
     for message in messages:
-        last = found[-1] if found else None
-        is_more = last is not None and last.role == message.role == "assistant" and not message.message_id
-        if (
-            last is not None
-            and is_more
-            and (last.session, last.time_ms) == (message.session, message.time_ms)
-        ):
-            found[-1] = replace(last, blocks=last.blocks + message.blocks)
+        if found and _is_more(found[-1], message):
+            found[-1] = replace(found[-1], blocks=found[-1].blocks + message.blocks)
         else:
             found.append(message)
     return found
+
+
+def _is_more(last: Message, message: Message) -> bool:
+    same = (last.session, last.time_ms) == (message.session, message.time_ms)
+    return same and last.role == message.role == "assistant" and not message.message_id
 
 
 def _asked(blocks: Sequence[Block], fidelity: Fidelity) -> Iterator[Record]:
