@@ -29,7 +29,8 @@ def talks(memory: Memory) -> list[str]:
 
 def test_all_that_was_said_is_in_the_conversation_in_order(memory: Memory) -> None:
     for id_ in talks(memory):
-        spoken = [e.entry for e in memory.show(id_) if e.entry.kind in (Kind.PROMPT, Kind.ANSWER)]
+        kinds = (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY)
+        spoken = [e.entry for e in memory.show(id_) if e.entry.kind in kinds]
         said = [entry.text for entry in spoken if not entry.flags & Flag.SIDECHAIN]
         blocks = [block for message in memory.conversation(id_).messages for block in message.blocks]
         assert [block.text for block in blocks if block.text] == [text for text in said if text.strip()]

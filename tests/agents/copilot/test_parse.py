@@ -271,6 +271,17 @@ def test_without_an_end_what_was_put_out_is_counted() -> None:
     assert [(usage.output, usage.input) for usage in found[0].usages] == [(7, 0)]
 
 
+def test_pieces_of_one_response_are_no_more_than_one_in_what_is_left_of_the_totals() -> None:
+    piece = {"apiCallId": "r", "model": "gull-2", "outputTokens": 40}
+    total = {"gull-2": {"usage": {"inputTokens": 10, "outputTokens": 100}}}
+    *_, end = parsed(
+        event("assistant.message", piece),
+        event("assistant.message", piece),
+        event("session.shutdown", {"modelMetrics": total}),
+    )
+    assert [(usage.input, usage.output) for usage in end.usages] == [(10, 60)]
+
+
 # -- tools and signs -------------------------------------------------------------------------------
 
 
