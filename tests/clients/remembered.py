@@ -66,8 +66,23 @@ def remembered(machine: Machine, session: str) -> list[Told]:
     with memory_of(machine) as memory, memory.view() as view:
         entries = [each.entry for each in view.entries(view.find_session(session))]
         assert all(known for _, known in view.types().values()), view.types()
-    told = [entry for entry in entries if entry.kind in _SPOKEN and not entry.flags & HIDDEN]
-    return [_told(entry) for entry in told]
+    return [_told(entry) for entry in entries if entry.kind in _SPOKEN and not entry.flags & HIDDEN]
+
+
+def told(machine: Machine, session: str) -> list[tuple[str, str, bool]]:
+    """What is kept of it now, word for word: the kind, the text, whether it failed."""
+    with memory_of(machine) as memory, memory.view() as view:
+        entries = [each.entry for each in view.entries(view.find_session(session))]
+    shown = [
+        entry for entry in entries if entry.kind in (*_SPOKEN, Kind.UNKNOWN) and not entry.flags & HIDDEN
+    ]
+    return [(entry.kind.name, entry.text, bool(entry.flags & Flag.ERROR)) for entry in shown]
+
+
+def unknown_types(machine: Machine) -> list[str]:
+    """The kinds of records that nobody knows."""
+    with memory_of(machine) as memory, memory.view() as view:
+        return [name for name, (_, known) in view.types().items() if not known]
 
 
 def spent(machine: Machine) -> list[tuple[int, ...]]:

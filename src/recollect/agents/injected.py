@@ -38,7 +38,8 @@ _SHOWING: Final = frozenset(
         "threads",
     }
 )
-_TOOLS: Final = ("mcp__recollect__", "mcp__plugin_recollect_")
+# Of our MCP server, as the agents name them.
+_TOOLS: Final = ("mcp__recollect__", "mcp__plugin_recollect_", "mcp_recollect_", "recollect-", "recollect__")
 _SPILLS: Final = ("mcp-recollect-", "mcp-plugin_recollect_")
 _SILENT: Final = frozenset({"#", "cd", "export", "set", "source", ".", "true"})
 _FILTERS: Final = frozenset({"cut", "grep", "head", "jq", "less", "sort", "tail", "tr", "uniq", "wc"})
@@ -52,7 +53,7 @@ _SCRIPT_TOOL: Final = re.compile(r"\btools\.(\w+)")
 _ASSIGNMENT: Final = re.compile(r"\w+=")
 # A client may put its own line above an answer, and show the answer as the JSON it came in.
 _ANSWER: Final = re.compile(
-    r"\s*(?:(?:Script completed\n)?Wall time:? [\d.]+ seconds\nOutput:\s*)?"
+    r"\s*(?:(?:Script completed\n)?Wall time:? [\d.]+ seconds\nOutput:\s*|<untrusted_context>\s*)?"
     r'(?:\[?\{"type":\s?"text",\s?"text":\s?"|\{"result":\s?")?\s*' + re.escape(MEMORY_TAG)
 )
 
