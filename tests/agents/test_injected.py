@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.agents.claude.agent import AGENT as CLAUDE
 from recollect.agents.codex.agent import AGENT as CODEX
 from recollect.agents.fields import CALLS_OPEN_MAX
-from recollect.agents.injected import ALL, FENCED, NOTHING, is_own, own_answer
+from recollect.agents.injected import ALL, FENCED, NOTHING, own_answer
 from recollect.recall.fence import fenced
 from recollect.testing.agents import in_pieces, whole
 from recollect.values.records import Entry, Flag, Kind, Role, SourceFile
@@ -221,12 +221,6 @@ def test_what_any_other_command_printed_is_not(command: str) -> None:
 )
 def test_our_tools_are_known_by_the_name_that_each_client_has_for_them(tool: str) -> None:
     assert own_answer(tool, {"query": "gate"}) == FENCED
-
-
-@pytest.mark.parametrize("text", [MEMORY, f"<untrusted_context>\n{MEMORY}\n</untrusted_context>"])
-def test_an_answer_is_ours_in_what_a_client_wraps_around_it(text: str) -> None:
-    assert is_own(FENCED, text)
-    assert not is_own(FENCED, "see " + text)
 
 
 def test_a_call_given_as_words_is_read_as_words() -> None:

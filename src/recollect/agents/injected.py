@@ -53,7 +53,7 @@ _SCRIPT_TOOL: Final = re.compile(r"\btools\.(\w+)")
 _ASSIGNMENT: Final = re.compile(r"\w+=")
 # A client may put its own line above an answer, and show the answer as the JSON it came in.
 _ANSWER: Final = re.compile(
-    r"\s*(?:(?:Script completed\n)?Wall time:? [\d.]+ seconds\nOutput:\s*|<untrusted_context>\s*)?"
+    r"\s*(?:(?:Script completed\n)?Wall time:? [\d.]+ seconds\nOutput:\s*)?"
     r'(?:\[?\{"type":\s?"text",\s?"text":\s?"|\{"result":\s?")?\s*' + re.escape(MEMORY_TAG)
 )
 

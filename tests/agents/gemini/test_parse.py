@@ -354,6 +354,15 @@ def test_a_history_that_states_results_again_gives_no_second_one() -> None:
     assert [entry.kind.name for entry in found] == ["THOUGHT", "ANSWER", "CALL", "RESULT"]
 
 
+def test_a_result_is_what_the_tool_said_and_ours_is_known_in_what_the_client_wraps_around_it() -> None:
+    memory = "<recollect-memory id=1>\nx\n</recollect-memory>"
+    answer = {"response": {"output": f"<untrusted_context>\n{memory}\n</untrusted_context>"}}
+    call = {"id": "c", "args": {}, "result": [{"functionResponse": answer}], "status": "success"}
+    for tool, flags in (("mcp_recollect_read_memory", Flag.INJECTED), ("read_file", 0)):
+        _, result = entries(message("1", kind="gemini", toolCalls=[{**call, "name": tool}]))
+        assert (result.text, result.flags) == (memory, flags)
+
+
 def test_a_result_that_was_too_long_is_whole_in_a_file_of_its_own(tmp_path: Path) -> None:
     outputs = tmp_path / "harbor/tool-outputs/session-5e55"
     outputs.mkdir(parents=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.memories import open_memory
 
 from recollect.agents.gemini import read, write
 from recollect.agents.gemini.agent import AGENT
@@ -173,6 +174,22 @@ def test_a_resumed_chat_is_read_once_and_as_it_was_first_stated() -> None:
         ("user", [{"type": "tool_result", "tool_use_id": "c", "content": "x"}]),
         ("user", [text("And now?")]),
     ]
+
+
+def test_a_chat_that_began_a_second_file_with_nothing_in_it_is_whole(tmp_path: Path) -> None:
+    head = {"sessionId": "s", "projectHash": "h"}
+    context = {"$set": {"messages": [user("0", "<session_context>here")]}}
+    first = [head, context, user("1", "Go"), answer("2", "Gone."), user("3", "And now?")]
+    for name, lines in (("session-1", first), ("session-2", [head, context])):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    with open_memory(tmp_path / "memory.h5") as memory:
+        memory.ingest([tmp_path])
+        talk = memory.conversation("s")
+        entry = next(e for e in memory.show("s") if e.entry.text == "Gone.")
+        short = memory.conversation("s", until=entry.id)
+    assert [blocks[0]["text"] for _, blocks in said(talk)][1:] == ["Go", "Gone.", "And now?"]
+    assert [blocks[0]["text"] for _, blocks in said(short)][1:] == ["Go", "Gone."]
 
 
 def test_what_was_taken_back_or_cut_down_is_no_part_of_it() -> None:

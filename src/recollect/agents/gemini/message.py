@@ -39,6 +39,7 @@ _CONTEXT = (*_SETUP, _SUMMARY, "<hook_context>")
 _HOOKED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
 _REFERENCED = "\n--- Content from referenced files ---"  # behind a prompt: what it named with @
 RESULTS_AGAIN = "_response"  # behind the id of a message: its results, as a resumed chat states them again
+_WRAPPED = re.compile(r"\A<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
 _SPILLED = "Output too large. Showing first "
 
 
@@ -200,6 +201,7 @@ def _result(call: dict[str, Any], time_ms: int, calls: Calls) -> Entry:
     ]
     given = [dict_of(each.get("response")) for each in answers]
     text = "\n".join(filter(None, map(response_text, given))) or text_of(call.get("resultDisplay"))
+    text = _WRAPPED.sub(r"\1", text)  # the client's word to the model, not the tool's
     id_ = text_of(call.get("id")) or next((text_of(each.get("id")) for each in answers), "")
     named = text_of(call.get("name")) or next((text_of(each.get("name")) for each in answers), "")
     tool, flags = calls.answered(id_, text)

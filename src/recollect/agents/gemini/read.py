@@ -46,16 +46,18 @@ def conversation(
 ) -> Conversation:
     """A whole chat as it would be resumed; at the entry `until`, or before it was last cut down."""
     facts = session.facts
-    lines = list(_lines(files_of(facts.id)))
+    chats = _chats(files_of(facts.id))
     if until is not None:
-        lines = lines[: _end_of(until, lines, facts.id)]
+        chats = _up_to(until, chats, facts.id)
     if before_compaction:
-        lines = lines[: _compaction(lines, facts.id)]
+        chats = _before_compaction(chats, facts.id)
     left_out: Counter[str] = Counter()
+    stated: dict[str, tuple[Record, bytes]] = {}
+    for lines in chats:
+        for record, line in _history(lines, left_out):
+            stated.setdefault(text_of(record.get("id")), (record, line))
     messages = [
-        made
-        for record, line in _history(lines, left_out)
-        for made in _messages_of(record, facts.id, entry_id(line, 0))
+        made for record, line in stated.values() for made in _messages_of(record, facts.id, entry_id(line, 0))
     ]
     return Conversation(
         tuple(messages),
@@ -99,32 +101,41 @@ def message_of(stored: StoredEntry, line: bytes, again: bytes = b"") -> Message 
 # -- the lines of a chat
 
 
-def _lines(files: Sequence[StoredFile]) -> Iterator[bytes]:
-    """Those of the document that it began as, and those of the log beside it."""
+def _chats(files: Sequence[StoredFile]) -> list[list[bytes]]:
+    """The lines of each file of a chat.
+
+    One that is resumed in another minute begins a second file, with next to nothing in it. A log beside the
+    document that it began as states all of that.
+    """
     chats = (FileRole.MAIN, FileRole.SUBAGENT)
-    held = [each for each in files if each.source.file.role in chats and not each.source.superseded]
-    held.sort(key=lambda each: PurePath(each.source.file.path).name)
-    for each in held:
-        yield from (line.data for line in each.lines())
+    held = {
+        each.source.file.path: each
+        for each in files
+        if each.source.file.role in chats and not each.source.superseded
+    }
+    names = sorted((path for path in held if path + "l" not in held), key=lambda path: PurePath(path).name)
+    return [[line.data for line in held[name].lines()] for name in names]
 
 
-def _end_of(wanted: StoredEntry, lines: Sequence[bytes], session: str) -> int:
+def _up_to(wanted: StoredEntry, chats: Sequence[list[bytes]], session: str) -> list[list[bytes]]:
     line_id = wanted.id.partition(".")[0]
-    for number, line in enumerate(lines, 1):
-        if entry_id(line, 0) == line_id:
-            return number
+    for at, lines in enumerate(chats):
+        for number, line in enumerate(lines, 1):
+            if entry_id(line, 0) == line_id:
+                return [*chats[:at], lines[:number]]
     raise NotFound(
         f"entry {wanted.id} is no part of the conversation of session {session}",
         hint="`recollect show SESSION` lists its entries",
     )
 
 
-def _compaction(lines: Sequence[bytes], session: str) -> int:
-    """How many lines there are before a summary took the place of what was said."""
-    for number in range(len(lines) - 1, -1, -1):
-        told = _told_anew(_record_in(lines[number])) or [_record_in(lines[number])]
-        if any(is_summary(said_text(each)) for each in told):
-            return number
+def _before_compaction(chats: Sequence[list[bytes]], session: str) -> list[list[bytes]]:
+    """Up to where a summary took the place of what was said."""
+    for at in range(len(chats) - 1, -1, -1):
+        for number in range(len(chats[at]) - 1, -1, -1):
+            record = _record_in(chats[at][number])
+            if any(is_summary(said_text(each)) for each in _told_anew(record) or [record]):
+                return [*chats[:at], chats[at][:number]]
     raise NotFound(f"session {session} was never compacted", hint="leave out --before-compaction")
 
 
