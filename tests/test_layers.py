@@ -55,6 +55,7 @@ HOOK = (
     "recollect.hooks.run",
     "recollect.agents.claude.hooks",
     "recollect.agents.codex.hooks",
+    "recollect.agents.qwen.hooks",
     "recollect.light.capture",
     "recollect.light.project",
 )

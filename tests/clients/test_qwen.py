@@ -1,0 +1,116 @@
+"""Qwen Code's conversations are remembered as they were had; hooks and server reach it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.clients import conversation
+from tests.clients.clients import Machine, kill, wait_for
+from tests.clients.conftest import Needs
+from tests.clients.drivers import DRIVERS, Driver
+from tests.clients.remembered import (
+    ANSWERED,
+    doomed_told,
+    first_told,
+    kept,
+    memory_of,
+    remembered,
+    second_told,
+    spent,
+)
+from tests.clients.standin import StandIn, text
+
+pytestmark = pytest.mark.agents
+
+
+@pytest.fixture
+def qwen(machine: Machine, needs: Needs) -> Driver:
+    needs("qwen")
+    driver = DRIVERS["qwen"]
+    driver.prepare(machine)
+    return driver
+
+
+def begun(qwen: Driver, machine: Machine, standin: StandIn) -> str:
+    picture = machine.work / "red.png"
+    picture.write_bytes(conversation.PICTURE)
+    return qwen.ask(machine, conversation.first(qwen, standin), image=picture)
+
+
+def transcripts(qwen: Driver, machine: Machine) -> dict[str, bytes]:
+    files = qwen.files(machine).items()
+    return {path: data for path, data in files if "/chats/" in path and path.endswith(".jsonl")}
+
+
+def test_a_conversation_is_remembered_once_in_order_and_nothing_else(
+    qwen: Driver, machine: Machine, standin: StandIn
+) -> None:
+    session = begun(qwen, machine, standin)
+    # Now and then it loses what a command printed: what it told the model is what counts.
+    results = list(standin.asked("first")[1].results.values())
+    first = first_told(f"play:first {conversation.FIRST} @{machine.work / 'red.png'}", results)
+    assert remembered(machine, session) == first
+    assert spent(machine) == [ANSWERED] * 2
+    assert qwen.ask(machine, conversation.second(standin), resume=session) == session
+    assert remembered(machine, session) == [*first, *second_told()]
+    # It asked for its own memory besides, and notes that in the transcript.
+    own = sum("managed-" in line for line in _lines(qwen, machine) if "api_response" in line)
+    assert spent(machine) == [ANSWERED] * (3 + own)
+    assert kept(machine) == transcripts(qwen, machine)
+    with memory_of(machine) as memory:
+        (listed,) = memory.sessions()
+    assert (listed.facts.cwd, listed.facts.version) == (str(machine.work), "0.24.4")
+
+
+def test_a_conversation_killed_half_way_is_remembered_and_goes_on(
+    qwen: Driver, machine: Machine, standin: StandIn
+) -> None:
+    flag = machine.work / "running"
+    process = qwen.start(machine, conversation.doomed(qwen, standin, flag))
+    wait_for(flag.exists, "the call never ran")
+    wait_for(
+        lambda: not conversation.missing(qwen.files(machine), conversation.CUT_SHORT),
+        "it is not in its files",
+    )
+    command = str(qwen.shell(f"touch {flag}; while [ -e {flag} ]; do sleep 0.1; done")["input"]["command"])
+    (path,) = transcripts(qwen, machine)
+    session = path.rpartition("/")[2].removesuffix(".jsonl")
+    assert remembered(machine, session) == doomed_told(command)
+    kill(process)
+    flag.unlink()
+    machine.settle()
+    assert remembered(machine, session) == doomed_told(command)
+    qwen.ask(machine, conversation.second(standin), resume=session)
+    told = remembered(machine, session)
+    assert told[:4] == doomed_told(command)
+    assert told[-3:] == second_told()
+    assert kept(machine) == transcripts(qwen, machine)
+
+
+def test_hooks_keep_a_conversation_and_a_new_one_is_told_of_it(
+    qwen: Driver, machine: Machine, standin: StandIn
+) -> None:
+    """Nobody runs `ingest` here."""
+    (machine.home / ".qwen").mkdir(exist_ok=True)
+    machine.recollect("init", "--yes", "--agent", "qwen")
+    machine.settle()
+    begun(qwen, machine, standin)
+    machine.settle()
+    assert kept(machine) == transcripts(qwen, machine)
+    qwen.ask(machine, conversation.second(standin))
+    machine.settle()
+    # What it notes of its own requests after its hooks have ended is taken by whatever looks next.
+    machine.recollect("sessions")
+    assert kept(machine) == transcripts(qwen, machine)
+    # Asked with -p it tells no hook of a conversation's end: what was said is told one conversation later.
+    qwen.ask(machine, f"{standin.script('third', [text('Here.')])} Who is there?")
+    (request,) = standin.asked("third")
+    told = json.dumps(request.body)
+    assert "SessionStart additional context" in told
+    assert conversation.FIRST in told
+    assert "mcp__recollect__search_memory" in told
+
+
+def _lines(qwen: Driver, machine: Machine) -> list[str]:
+    return [line for data in transcripts(qwen, machine).values() for line in data.decode().splitlines()]
