@@ -1,8 +1,12 @@
-"""Qwen Code's conversations are remembered as they were had; hooks and server reach it."""
+"""Qwen Code's conversations are remembered as they were had; hooks and server reach it; what is
+written for it is its own past.
+"""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.clients import conversation
@@ -20,6 +24,7 @@ from tests.clients.remembered import (
     spent,
 )
 from tests.clients.standin import StandIn, text
+from tests.support import DATA
 
 pytestmark = pytest.mark.agents
 
@@ -110,6 +115,69 @@ def test_hooks_keep_a_conversation_and_a_new_one_is_told_of_it(
     assert "SessionStart additional context" in told
     assert conversation.FIRST in told
     assert "mcp__recollect__search_memory" in told
+
+
+def going_on(qwen: Driver, machine: Machine, standin: StandIn, session: str) -> list[dict[str, Any]]:
+    """Resume a session; what the model was then asked, without the harness's words and the new prompt."""
+    name = f"on{len(standin.requests)}"
+    play = standin.script(name, [text("I go on.")])
+    assert qwen.ask(machine, f"{play} Go on.", resume=session) == session
+    (request,) = standin.asked(name)
+    said = [each for each in request.messages if each["role"] != "system" and _words(each)]
+    assert "Go on." in "".join(_words(said.pop()))
+    return said
+
+
+def test_its_own_session_is_opened_as_it_was(qwen: Driver, machine: Machine, standin: StandIn) -> None:
+    """A copy of ours is to the model what the session itself is."""
+    session = begun(qwen, machine, standin)
+    machine.recollect("ingest")
+    copy = machine.recollect("resume", session, "--to", "qwen", "--json").json
+    said = going_on(qwen, machine, standin, copy["session_id"])
+    # What it gave one part each comes back in one message, joined or not.
+    assert _all_words(said) == _all_words(going_on(qwen, machine, standin, session))
+    assert conversation.TEXTS[1] in _all_words(said)
+    assert remembered(machine, copy["session_id"])[-1] == ("ANSWER", "I go on.")
+    assert len(remembered(machine, copy["session_id"])) == 2
+
+
+def test_another_agents_session_is_opened_whole(qwen: Driver, machine: Machine, standin: StandIn) -> None:
+    source = DATA / "claude/a1b2c3d4-1111-4aaa-8bbb-000000000001.jsonl"
+    machine.recollect("ingest", str(source))
+    copy = machine.recollect("resume", source.stem, "--to", "qwen", "--json").json
+    records = [json.loads(line) for line in Path(copy["path"]).read_text().splitlines()]
+    said = _all_words(going_on(qwen, machine, standin, copy["session_id"]))
+    told = [
+        word for each in records for part in each.get("message", {}).get("parts", ()) for word in _told(part)
+    ]
+    assert len(told) > 10
+    at = 0
+    for word in told:
+        assert word in said[at:], word
+        at = said.index(word, at)
+
+
+def _told(part: dict[str, Any]) -> list[str]:
+    """What a part of a transcript says, calls and results by their ids too."""
+    if call := part.get("functionCall"):
+        return [call["id"]]
+    if given := part.get("functionResponse"):
+        return [*(word for word in given["response"].values() if word), given["id"]]
+    return [] if part.get("thought") or "text" not in part else [part["text"]]
+
+
+def _words(message: dict[str, Any]) -> list[str]:
+    """What a message says, without what the harness tells each conversation anew."""
+    content = message.get("content") or []
+    parts = [{"text": content}] if isinstance(content, str) else content
+    words = [part.get("text") or str(part.get("image_url", {}).get("url", "")) for part in parts]
+    words += [call["id"] for call in message.get("tool_calls") or ()]
+    words += [message["tool_call_id"]] if "tool_call_id" in message else []
+    return [each for each in words if each and not each.startswith("<system-reminder>")]
+
+
+def _all_words(messages: list[dict[str, Any]]) -> str:
+    return "\n".join(word for message in messages for word in _words(message))
 
 
 def _lines(qwen: Driver, machine: Machine) -> list[str]:

@@ -118,6 +118,24 @@ def test_results_name_their_calls_and_only_what_a_person_said_is_a_prompt() -> N
     assert [e.kind for e in entries if e.flags & Flag.BOUNDARY] == [Kind.SUMMARY]
 
 
+def test_a_tool_that_is_called_by_another_is_the_one_that_is_called() -> None:
+    parser = QWEN.parser(SourceFile("qwen", "/x.jsonl", session=TALK), {})
+    bridge = {"name": "mcp__recollect__search_memory", "arguments": {"query": "fog"}}
+    call = {"functionCall": {"id": "c", "name": "tool_call", "args": bridge}}
+    (asked,) = parser.parse({"type": "assistant", "message": {"parts": [call]}}).entries
+    given = {
+        "id": "c",
+        "name": "tool_call",
+        "response": {"output": "<recollect-memory>fog</recollect-memory>"},
+    }
+    (got,) = parser.parse(
+        {"type": "tool_result", "message": {"parts": [{"functionResponse": given}]}}
+    ).entries
+    assert (asked.tool, asked.text) == ("mcp__recollect__search_memory", '{"query":"fog"}')
+    assert got.tool == asked.tool
+    assert asked.flags & got.flags & Flag.INJECTED
+
+
 def test_tokens_are_counted_once_and_own_requests_of_the_client_too(store: Path) -> None:
     names = ("input", "output", "cache_read", "reasoning")
     with open_memory(store) as memory, memory.view() as view:

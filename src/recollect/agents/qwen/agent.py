@@ -11,6 +11,7 @@ from recollect.agents.qwen import paths
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
+    from recollect.agents.contract import Reader, Writer
     from recollect.agents.head import Head
     from recollect.agents.qwen.parse import QwenParser
     from recollect.agents.signs import Signs
@@ -57,6 +58,16 @@ class Qwen(Agent):
         from recollect.agents.qwen.settings import QwenSettings
 
         return QwenSettings(commands, home, environ, folder)
+
+    def reader(self) -> Reader:
+        from recollect.agents.qwen import read
+
+        return read
+
+    def writer(self) -> Writer:
+        from recollect.agents.qwen import write
+
+        return write
 
     def tools(self) -> Tools:
         from recollect.agents.qwen.tools import TOOLS

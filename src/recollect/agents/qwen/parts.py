@@ -45,7 +45,7 @@ def user_entries(parts: list[dict[str, Any]], kind: Kind, flags: int, time_ms: i
 
 def answer_entry(part: dict[str, Any], flags: int, time_ms: int, model: str, calls: OpenCalls) -> Entry:
     if asked := dict_of(part.get("functionCall")):
-        tool, call, given = text_of(asked.get("name")), text_of(asked.get("id")), asked.get("args")
+        (tool, given), call = called(asked), text_of(asked.get("id"))
         flags |= calls.opened(call, tool, given)
         return Entry(Kind.CALL, json_of(given), flags, time_ms, tool, call, model)
     if "text" in part:
@@ -53,6 +53,15 @@ def answer_entry(part: dict[str, Any], flags: int, time_ms: int, model: str, cal
         return Entry(kind, text_of(part["text"]), flags, time_ms, model=model)
     kind = Kind.IMAGE if "inlineData" in part or "fileData" in part else Kind.UNKNOWN
     return Entry(kind, "", flags, time_ms, model=model)
+
+
+def called(asked: dict[str, Any]) -> tuple[str, Any]:
+    """The tool that is called and what it is given: one that was not offered at once is called by another."""
+    name, given = text_of(asked.get("name")), asked.get("args")
+    inner = dict_of(given)
+    if name == "tool_call" and text_of(inner.get("name")) and type(inner.get("arguments")) is dict:
+        return text_of(inner["name"]), inner["arguments"]
+    return name, given
 
 
 def result_entries(
@@ -68,7 +77,7 @@ def result_entries(
     text = result_text(response)
     call = text_of(given.get("id")) or text_of(told.get("callId"))
     opened, own = calls.answered(call, text)
-    tool = text_of(given.get("name")) or opened
+    tool = opened or text_of(given.get("name"))
     failed = ERROR if "error" in response or told.get("status") in _FAILED else 0
     pictures = sum("inlineData" in each or "fileData" in each for each in map(dict_of, _inner(given)))
     return [
