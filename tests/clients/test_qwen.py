@@ -100,12 +100,14 @@ def test_hooks_keep_a_conversation_and_a_new_one_is_told_of_it(
     (machine.home / ".qwen").mkdir(exist_ok=True)
     machine.recollect("init", "--yes", "--agent", "qwen")
     machine.settle()
+    # What a hook had no time for, and what is noted after the last one, is taken by whatever looks next:
+    # but only of sessions that a hook left word of.
     begun(qwen, machine, standin)
     machine.settle()
+    machine.recollect("sessions")
     assert kept(machine) == transcripts(qwen, machine)
     qwen.ask(machine, conversation.second(standin))
     machine.settle()
-    # What it notes of its own requests after its hooks have ended is taken by whatever looks next.
     machine.recollect("sessions")
     assert kept(machine) == transcripts(qwen, machine)
     # Asked with -p it tells no hook of a conversation's end: what was said is told one conversation later.
