@@ -57,6 +57,7 @@ HOOK = (
     "recollect.agents.codex.hooks",
     "recollect.agents.copilot.hooks",
     "recollect.agents.gemini.hooks",
+    "recollect.agents.qwen.hooks",
     "recollect.light.capture",
     "recollect.light.project",
 )
