@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.agents.copilot.settings import TIMEOUTS, CopilotSettings
+from recollect.agents.copilot.settings import TIMEOUTS, settings_of
 from recollect.agents.editing.change import Change, carry_out
 from recollect.agents.editing.commands import is_ours
+from recollect.agents.editing.servers import ServerSettings
 from recollect.config import Config
 from recollect.setup.agents import commands_of
 from recollect.values.errors import SettingsRefused
@@ -24,13 +25,13 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def copilot(home: Path, environ: Mapping[str, str] | None = None) -> CopilotSettings:
+def copilot(home: Path, environ: Mapping[str, str] | None = None) -> ServerSettings:
     config = Config(home / "memory.h5", "here", cache=home / "cache")
-    return CopilotSettings(commands_of("copilot", config), home, environ or {}, home / "project")
+    return settings_of(commands_of("copilot", config), home, environ or {}, home / "project")
 
 
 def install(
-    agent: CopilotSettings, *, hooks: bool = True, mcp: bool = True, project: bool = False
+    agent: ServerSettings, *, hooks: bool = True, mcp: bool = True, project: bool = False
 ) -> list[Change]:
     return [change for change, _ in carry_out(lambda: agent.changes(hooks=hooks, mcp=mcp, project=project))]
 

@@ -10,8 +10,9 @@ import pytest
 
 from recollect.agents.editing.change import Change, carry_out
 from recollect.agents.editing.commands import is_ours
+from recollect.agents.editing.servers import ServerSettings
 from recollect.agents.gemini.agent import AGENT
-from recollect.agents.gemini.settings import RETENTION_DAYS, TIMEOUTS, GeminiSettings
+from recollect.agents.gemini.settings import RETENTION_DAYS, TIMEOUTS, settings_of
 from recollect.config import Config
 from recollect.setup.agents import commands_of
 
@@ -26,12 +27,12 @@ def settings(tmp_path: Path) -> Path:
     return path
 
 
-def gemini(home: Path, environ: Mapping[str, str] | None = None) -> GeminiSettings:
+def gemini(home: Path, environ: Mapping[str, str] | None = None) -> ServerSettings:
     config = Config(home / "memory.h5", "here", cache=home / "cache")
-    return GeminiSettings(commands_of("gemini", config), home, environ or {}, home / "project")
+    return settings_of(commands_of("gemini", config), home, environ or {}, home / "project")
 
 
-def install(agent: GeminiSettings, *, project: bool = False) -> list[Change]:
+def install(agent: ServerSettings, *, project: bool = False) -> list[Change]:
     return [change for change, _ in carry_out(lambda: agent.changes(hooks=True, mcp=True, project=project))]
 
 

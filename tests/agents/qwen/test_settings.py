@@ -10,7 +10,8 @@ import pytest
 from recollect.agents.editing.change import backup_path, carry_out
 from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.entries import server_command
-from recollect.agents.qwen.settings import TIMEOUTS, QwenSettings
+from recollect.agents.editing.servers import ServerSettings
+from recollect.agents.qwen.settings import TIMEOUTS, settings_of
 from recollect.config import Config
 from recollect.hooks.run import EVENTS
 from recollect.setup.agents import commands_of
@@ -29,9 +30,9 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def settings_of(home: Path, **environ: str) -> QwenSettings:
+def qwen_in(home: Path, **environ: str) -> ServerSettings:
     commands = commands_of("qwen", Config(home / "memory.h5", "here"))
-    return QwenSettings(commands, home, environ, home / "project")
+    return settings_of(commands, home, environ, home / "project")
 
 
 @pytest.mark.parametrize("before", [SETTINGS, "{}", None])
@@ -39,7 +40,7 @@ def test_our_entries_go_in_once_and_come_out_without_a_trace(home: Path, before:
     path = home / ".qwen" / "settings.json"
     if before is not None:
         path.write_text(before)
-    qwen = settings_of(home)
+    qwen = qwen_in(home)
     carry_out(lambda: qwen.changes(hooks=True, mcp=True, project=False))
     assert qwen.changes(hooks=True, mcp=True, project=False) == []
     value = json.loads(path.read_text())
@@ -59,7 +60,7 @@ def test_our_entries_go_in_once_and_come_out_without_a_trace(home: Path, before:
 def test_what_another_has_there_stays(home: Path) -> None:
     path = home / ".qwen" / "settings.json"
     path.write_text(SETTINGS)
-    carry_out(lambda: settings_of(home).changes(hooks=True, mcp=True, project=False))
+    carry_out(lambda: qwen_in(home).changes(hooks=True, mcp=True, project=False))
     value = json.loads(path.read_text())
     assert value["hooks"]["Stop"][0] == {"hooks": [{"type": "command", "command": "say done"}]}
     assert value["mcpServers"]["tides"] == {"command": "tides"}
@@ -67,7 +68,7 @@ def test_what_another_has_there_stays(home: Path) -> None:
 
 def test_a_project_gets_hooks_and_no_server(home: Path) -> None:
     (home / "project").mkdir()
-    qwen = settings_of(home)
+    qwen = qwen_in(home)
     carry_out(lambda: qwen.changes(hooks=True, mcp=True, project=True))
     path = home / "project" / ".qwen" / "settings.json"
     assert json.loads(path.read_text()).keys() == {"hooks"}
@@ -77,7 +78,7 @@ def test_a_project_gets_hooks_and_no_server(home: Path) -> None:
 
 def test_what_keeps_hooks_from_running_is_told(home: Path) -> None:
     path = home / ".qwen" / "settings.json"
-    qwen = settings_of(home)
+    qwen = qwen_in(home)
     carry_out(lambda: qwen.changes(hooks=True, mcp=False, project=False))
     value = json.loads(path.read_text())
     del value["hooks"]["Stop"]
@@ -91,5 +92,5 @@ def test_what_keeps_hooks_from_running_is_told(home: Path) -> None:
 
 
 def test_it_is_found_where_its_variable_says(home: Path) -> None:
-    assert settings_of(home).found()
-    assert not settings_of(home, QWEN_HOME=str(home / "elsewhere"), PATH="").found()
+    assert qwen_in(home).found()
+    assert not qwen_in(home, QWEN_HOME=str(home / "elsewhere"), PATH="").found()

@@ -57,9 +57,9 @@ class Copilot(Agent):
     def settings(
         self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
     ) -> Settings:
-        from recollect.agents.copilot.settings import CopilotSettings
+        from recollect.agents.copilot.settings import settings_of
 
-        return CopilotSettings(commands, home, environ, folder)
+        return settings_of(commands, home, environ, folder)
 
     def tools(self) -> Tools:
         from recollect.agents.copilot.tools import TOOLS

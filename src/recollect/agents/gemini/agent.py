@@ -62,9 +62,9 @@ class Gemini(Agent):
     def settings(
         self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
     ) -> Settings:
-        from recollect.agents.gemini.settings import GeminiSettings
+        from recollect.agents.gemini.settings import settings_of
 
-        return GeminiSettings(commands, home, environ, folder)
+        return settings_of(commands, home, environ, folder)
 
     def reader(self) -> Reader:
         from recollect.agents.gemini import read

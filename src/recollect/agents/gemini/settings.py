@@ -5,29 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-from recollect.agents.editing.change import Change
-from recollect.agents.editing.entries import (
-    Edit,
-    Removal,
-    document_at,
-    hooks_in,
-    json_change,
-    json_removal,
-    missing_events,
-    server_in,
-    with_hooks,
-    with_server,
-    without_hooks,
-    without_server,
-)
-from recollect.agents.editing.programs import version_said
+from recollect.agents.editing.json_text import Document
+from recollect.agents.editing.servers import HookFiles, ServerSettings
 from recollect.agents.fields import dict_of, text_of
 from recollect.agents.gemini.hooks import folder
-from recollect.light.processes import program_path
-from recollect.values.settings import AgentState, Commands, Installed
+from recollect.values.settings import Commands
 
 # Milliseconds. For the end of a session it does not wait at all.
 TIMEOUTS = {
@@ -44,65 +28,24 @@ _AGE = re.compile(r"(\d{1,6})([hdwm])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30}
 
 
-@dataclass(frozen=True, slots=True)
-class GeminiSettings:
+def settings_of(commands: Commands, home: Path, environ: Mapping[str, str], project: Path) -> ServerSettings:
     """Gemini CLI as it is set up in this home, and in this folder for what is the project's."""
+    path = Path(folder(str(home), environ)) / "settings.json"
+    program, *args = commands.mcp
+    return ServerSettings(
+        name="gemini",
+        title="Gemini CLI",
+        used=path.parent,
+        path=path,
+        entry={"command": program, "args": args},
+        environment=environ,
+        hooks=HookFiles(commands, path, project / ".gemini" / "settings.json", TIMEOUTS, _silenced),
+    )
 
-    commands: Commands
-    home: Path
-    environment: Mapping[str, str]
-    folder: Path
 
-    name = "gemini"
-    title = "Gemini CLI"
-
-    def found(self) -> bool:
-        return self._settings.parent.is_dir() or self._program is not None
-
-    def version(self) -> str:
-        return version_said(self._program, self.environment).strip()
-
-    def changes(self, *, hooks: bool, mcp: bool, project: bool) -> list[Change]:
-        edits: list[Edit] = []
-        if hooks:
-            command = self.commands.hook_line
-            edits.append(lambda document: with_hooks(document, command, TIMEOUTS))
-        if mcp and not project:
-            program, *args = self.commands.mcp
-            edits.append(lambda document: with_server(document, {"command": program, "args": args}))
-        return json_change(self._project_settings if project else self._settings, *edits)
-
-    def removal(self, *, project: bool, mcp: bool = True) -> list[Change]:
-        removals: list[Removal] = [without_hooks]
-        if mcp and not project:
-            removals.append(without_server)
-        return json_removal(self._project_settings if project else self._settings, *removals)
-
-    def state(self) -> AgentState:
-        problems: list[str] = []
-        files = dict.fromkeys((self._settings, self._project_settings))
-        documents = [document_at(path, problems) for path in files]
-        hooks = [Installed(found.path, *item) for found in documents for item in hooks_in(found).items()]
-        problems += (problem for found in hooks for problem in missing_events(found, TIMEOUTS))
-        for found in documents:
-            if hooks and dict_of(found.value.get("hooksConfig")).get("enabled") is False:
-                problems.append(f"{found.path}: `hooksConfig.enabled` is false, so no hook runs")
-        line = server_in(documents[0])
-        return AgentState(tuple(hooks), (Installed(self._settings, line),) if line else (), tuple(problems))
-
-    # -- where -----------------------------------------------------------------------------
-
-    @property
-    def _settings(self) -> Path:
-        return Path(folder(str(self.home), self.environment)) / "settings.json"
-
-    @property
-    def _project_settings(self) -> Path:
-        return self.folder / ".gemini" / "settings.json"
-
-    @property
-    def _program(self) -> str | None:
-        return program_path("gemini", self.environment)
+def _silenced(document: Document) -> str:
+    is_off = dict_of(document.value.get("hooksConfig")).get("enabled") is False
+    return "`hooksConfig.enabled` is false" if is_off else ""
 
 
 def retention_days(home: Path, environ: Mapping[str, str]) -> int | None:

@@ -55,9 +55,9 @@ class Qwen(Agent):
     def settings(
         self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
     ) -> Settings:
-        from recollect.agents.qwen.settings import QwenSettings
+        from recollect.agents.qwen.settings import settings_of
 
-        return QwenSettings(commands, home, environ, folder)
+        return settings_of(commands, home, environ, folder)
 
     def reader(self) -> Reader:
         from recollect.agents.qwen import read
