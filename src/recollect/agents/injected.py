@@ -38,7 +38,7 @@ _SHOWING: Final = frozenset(
         "threads",
     }
 )
-_TOOLS: Final = ("mcp__recollect__", "mcp__plugin_recollect_")
+_TOOLS: Final = ("mcp__recollect__", "mcp__plugin_recollect_", "recollect_")  # as clients name our tools
 _SPILLS: Final = ("mcp-recollect-", "mcp-plugin_recollect_")
 _SILENT: Final = frozenset({"#", "cd", "export", "set", "source", ".", "true"})
 _FILTERS: Final = frozenset({"cut", "grep", "head", "jq", "less", "sort", "tail", "tr", "uniq", "wc"})
@@ -92,6 +92,8 @@ def _command_of(given: Any) -> str:
             return ""
     if type(given) is not dict:
         return ""
+    if type(several := given.get("commands")) is list and all(type(each) is str for each in several):
+        return "\n".join(several)
     command = given.get("command", given.get("cmd"))
     if type(command) is list and all(type(word) is str for word in command):
         shell = len(command) == 3 and command[0].rpartition("/")[2] in _SHELLS
