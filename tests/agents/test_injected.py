@@ -292,3 +292,14 @@ def test_our_calls_never_answered_do_not_pile_up() -> None:
     state = parser.state()
     assert state["own"].keys() == state["calls"].keys()
     assert len(state["own"]) == CALLS_OPEN_MAX
+
+
+def test_a_list_of_commands_is_ours_if_each_is() -> None:
+    assert own_answer("run_commands", {"commands": ["recollect search crane", "recollect show 1"]}) == ALL
+    assert own_answer("run_commands", {"commands": ["recollect search crane", "cat crane.md"]}) == NOTHING
+
+
+def test_our_tools_are_known_by_the_name_of_our_server_alone() -> None:
+    assert own_answer("recollect__search_memory", {"query": "crane"}) == FENCED
+    assert own_answer("recollect_search_memory", {"query": "crane"}) == FENCED
+    assert own_answer("recollection", {}) == NOTHING

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tests.clients.clients import Ended, Machine, binary, ended, wait_for
+from tests.clients.clients import Ended, Machine, binary, ended
 from tests.clients.sessions import encoded
 from tests.clients.standin import Block, use
 from tests.clients.terminal import Terminal
@@ -287,15 +287,24 @@ class Cline(Driver):
             return super().ask(machine, prompt, image=image)
         environment = machine.environment(**self.environment(machine.model))
         with Terminal([str(binary(self.name)), "--id", resume], environment, machine.work) as terminal:
-            terminal.show("Auto-approve all enabled")
+            # It takes keys before it has read the conversation, and then forgets them.
+            terminal.show(self._last_words(machine, resume))
             terminal.type(prompt)
-            wait_for(lambda: self._has_answered(machine, resume, prompt), "it does not answer")
+            terminal.wait(lambda: self._has_answered(machine, resume, prompt), "it does not answer")
         return resume
 
     def _has_answered(self, machine: Machine, session: str, prompt: str) -> bool:
-        path = machine.home / f".cline/data/sessions/{session}/{session}.messages.json"
-        said = json.loads(path.read_bytes())["messages"]
+        said = self._messages(machine, session)
         return prompt in json.dumps(said) and said[-1]["role"] == "assistant"
+
+    def _last_words(self, machine: Machine, session: str) -> str:
+        """How the last text begins, which is all of it that is sure to stand on the screen in one piece."""
+        blocks = [block for message in self._messages(machine, session) for block in message["content"]]
+        return " ".join([block["text"] for block in blocks if block["type"] == "text"][-1].split()[:3])
+
+    def _messages(self, machine: Machine, session: str) -> list[dict[str, Any]]:
+        path = machine.home / f".cline/data/sessions/{session}/{session}.messages.json"
+        return list(json.loads(path.read_bytes())["messages"])
 
     def session(self, machine: Machine, ended: Ended) -> str:
         """It tells its id to nobody; what it wrote last is what it had."""

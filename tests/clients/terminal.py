@@ -11,7 +11,7 @@ import struct
 import subprocess
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 _PATIENCE_S = 60
@@ -57,6 +57,20 @@ class Terminal:
             assert time.monotonic() < deadline, f"{words!r} is not in {self._seen[-2000:]!r}"
             self._read()
         self._seen = self._seen.partition(wanted)[2]
+
+    def wait(self, done: Callable[[], object], trouble: str) -> None:
+        """Wait until `done()` is true, and read the screen meanwhile: where nobody does, a client stops.
+
+        Every now and then comes another return key: the first was forgotten if the client was not ready.
+        """
+        pressed = time.monotonic()
+        deadline = pressed + _PATIENCE_S
+        while not done():
+            assert time.monotonic() < deadline, f"{trouble}: {self._seen[-2000:]!r}"
+            self._read()
+            if time.monotonic() > pressed + 3:
+                os.write(self._keys, b"\r")
+                pressed = time.monotonic()
 
     def end(self) -> int:
         """Wait for the client to leave by itself."""

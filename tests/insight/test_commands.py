@@ -102,3 +102,9 @@ def test_looking_at_what_changed_changes_nothing(command: str) -> None:
 @pytest.mark.parametrize("command", ["sed -i s/a/b/ a.py", "cat > a.py <<'X'\ny\nX", "git push", "make"])
 def test_what_writes_does_not_only_read(command: str) -> None:
     assert not only_reads(command)
+
+
+def test_a_list_of_commands_is_one_below_the_other() -> None:
+    told = Entry(Kind.CALL, json.dumps({"commands": ["cd pier", "make all"]}), tool="run_commands")
+    assert is_shell(told)
+    assert command_of(told) == "cd pier\nmake all"

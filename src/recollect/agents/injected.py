@@ -93,6 +93,8 @@ def _command_of(given: Any) -> str:
             return ""
     if type(given) is not dict:
         return ""
+    if type(several := given.get("commands")) is list and all(type(each) is str for each in several):
+        return "\n".join(several)
     command = given.get("command", given.get("cmd"))
     if type(command) is list and all(type(word) is str for word in command):
         shell = len(command) == 3 and command[0].rpartition("/")[2] in _SHELLS

@@ -57,8 +57,10 @@ def command_of(entry: Entry) -> str:
         value = json.loads(entry.text)
     except (ValueError, RecursionError):
         return entry.text.strip()
-    named = [value.get(name) for name in all_tools().commands] if isinstance(value, dict) else []
-    said = next(filter(None, named), "")
+    value = value if isinstance(value, dict) else {}
+    if isinstance(several := value.get("commands"), list):
+        return "\n".join(each for each in several if isinstance(each, str)).strip()
+    said = next(filter(None, (value.get(name) for name in all_tools().commands)), "")
     if isinstance(said, list):
         # ["bash", "-lc", "..."]: what matters is what the shell was told.
         words = [str(word) for word in said]
