@@ -38,7 +38,7 @@ from recollect.intake.discover import discover
 from recollect.intake.ingest import parse_lines
 from recollect.setup.agents import commands_of
 from recollect.testing.nasty import COPIED_TO, NastyInput, nasty_inputs
-from recollect.testing.taken import scratch_memory, shown_after, shown_in
+from recollect.testing.taken import kept_in, scratch_memory, shown_after, shown_in
 from recollect.values.conversation import Conversation, said
 from recollect.values.records import (
     Cursor,
@@ -52,7 +52,7 @@ from recollect.values.records import (
     Usage,
 )
 from recollect.values.settings import Settings
-from recollect.values.stored import Session, Source, StoredEntry, StoredLine, source_bytes
+from recollect.values.stored import Session, Source, StoredEntry, StoredLine
 
 STATE_BYTES_MAX = 16_000  # bytes of parser state a cursor may have to carry
 
@@ -256,21 +256,19 @@ class AgentContract:
         with scratch_memory(tmp_path) as memory:
             report = memory.ingest([logs])
             found = [each.file for each in discover([logs]).found]
-            databases = {file.path for file in found if file.framing is Framing.ROWS}
-            assert set(report.failed) <= databases, report.failed  # one that is no database any more
-            with memory.view() as view:
-                sources = {each.file.path: each for each in view.sources()}
-                kept = {
-                    path: b"".join(source_bytes(each, view.lines(each))) for path, each in sources.items()
-                }
-            files = {path: Path(path).read_bytes() for path in {file.path for file in found} - databases}
-            assert files or databases
+            packed = {file.path for file in found if file.framing is Framing.ROWS or file.compressed}
+            assert set(report.failed) <= packed, report.failed  # what is no database, or no archive, any more
+            files = {path: Path(path).read_bytes() for path in {file.path for file in found} - packed}
+            assert files or packed
+            kept = kept_in(memory)
             for path, data in files.items():
                 assert kept.get(path, b"") == data, path
-            read = [
-                _lines_count(files[path]) if each.file.framing is Framing.LINES else each.lines
-                for path, each in sources.items()
-            ]
+            with memory.view() as view:
+                read = [
+                    _lines_count(files[path]) if path in files and framing is Framing.LINES else each.lines
+                    for each in view.sources()
+                    for path, framing in [(each.file.path, each.file.framing)]
+                ]
             counted = report.taken + report.duplicate + report.bad + report.blank + report.waiting
             assert counted == sum(read)
             again = memory.ingest([logs])
@@ -299,7 +297,9 @@ class AgentContract:
             for path in files_in(self.fixtures):
                 (logs / path.relative_to(self.fixtures)).write_bytes(path.read_bytes())
             memory.ingest([logs])
-            grown = shown_in(memory)
+            grown, kept = shown_in(memory), kept_in(memory)
+        for name, data in kept.items():
+            assert not Path(name).exists() or data == Path(name).read_bytes(), name
         assert grown.in_any_order == shown_after(tmp_path / "once", [self.fixtures]).in_any_order
 
     def nasty(self, name: str) -> NastyInput:

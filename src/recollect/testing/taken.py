@@ -9,6 +9,7 @@ from pathlib import Path
 from recollect.config import Config
 from recollect.memory import Memory
 from recollect.values.records import HIDDEN
+from recollect.values.stored import source_bytes
 
 Said = tuple[str, str, str]  # an entry's kind, text and call
 
@@ -50,6 +51,16 @@ def shown_in(memory: Memory) -> Shown:
         return Shown(
             {id_: said for id_, said in found.items() if said}, tuple(int(each.sum()) for each in sums)
         )
+
+
+def kept_in(memory: Memory) -> dict[str, bytes]:
+    """What it gives back of every source, of the newest version where there are several."""
+    with memory.view() as view:
+        return {
+            source.file.path: b"".join(source_bytes(source, view.lines(source)))
+            for source in view.sources()
+            if not source.superseded
+        }
 
 
 def shown_after(folder: Path, logs: Sequence[Path]) -> Shown:
