@@ -7,6 +7,7 @@
     threads    whether sessions that are one piece of work are one thread
     projects   which repository a folder belongs to
     speed      what all of it costs beside ingest and indexing, and how large its tables are
+    asked      how long questions take at 300,000 entries (the store of `benchmarks.search`, or `--store`)
 
 EVALDATA/labels has hand-made labels, the rules they were made by and their scorers, which count here too.
 About half of the labels, by a hash, was tuned on; `--half` scores either alone. Exit status: 0 all marks met,
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import report
+from benchmarks.insight_asked import asked
 from benchmarks.insight_entities import entities
 from benchmarks.insight_lab import HELD, TUNED, Lab
 from benchmarks.insight_projects import projects
@@ -36,6 +38,7 @@ ROWS = {
     "threads": threads,
     "projects": projects,
     "speed": speed,
+    "asked": asked,
 }
 
 
@@ -51,11 +54,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = os.environ.get("RECOLLECT_EVALDATA")
     parser.add_argument("--evaldata", type=Path, default=Path(given) if given else None, metavar="DIR")
     parser.add_argument("--half", choices=("all", TUNED, HELD), default="all")
+    parser.add_argument("--keep", type=Path, default=report.KEPT, metavar="DIR", help="where stores stay")
+    parser.add_argument("--store", type=Path, metavar="FILE", help="a store that is asked, and only read")
     arguments = parser.parse_args(argv)
     if arguments.evaldata is None or arguments.corpus is None:
         print("give the logs and the labels: --corpus DIR --evaldata DIR", file=sys.stderr)
         return 2
-    lab = Lab(arguments.corpus.resolve(), arguments.evaldata.resolve() / "labels", arguments.half)
+    lab = Lab(
+        arguments.corpus.resolve(),
+        arguments.evaldata.resolve() / "labels",
+        arguments.half,
+        arguments.keep.resolve(),
+        arguments.store,
+    )
     rows = list(report.measured(ROWS, lab, arguments.only or list(ROWS)))
     print(report.table([row for _, row in rows]))
     report.write(arguments.json, "recollect.benchmarks.insight", rows, {"half": arguments.half}, {})

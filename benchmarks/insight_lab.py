@@ -35,11 +35,16 @@ Talk = tuple[list[StoredEntry], SessionFacts]
 
 @dataclass(frozen=True)
 class Lab:
-    """The logs, the labels with their scorers, and which half of the labels counts."""
+    """The logs, the labels with their scorers, and which half of the labels counts.
+
+    `keep` is where large stores stay; `store` is one that is there already.
+    """
 
     corpus: Path
     labels: Path
     half: str
+    keep: Path
+    store: Path | None = None
 
     def rows(self, name: str, halves: Callable[[Label], str] | None = None) -> list[Label]:
         """The labels of a set that count, by a hash of the file's name unless told otherwise."""

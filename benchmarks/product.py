@@ -217,7 +217,6 @@ def text_asker(store: Path, k: int) -> Iterator[Callable[[str], list[int]]]:
     """The text index by itself: words to rows."""
     from recollect.search.cache_folder import store_folder
     from recollect.search.mentions import Mentions
-    from recollect.search.projects import by_name
     from recollect.search.query import Word
     from recollect.search.session_filters import Sessions
     from recollect.search.text.index import TextIndex
@@ -226,7 +225,7 @@ def text_asker(store: Path, k: int) -> Iterator[Callable[[str], list[int]]]:
     with memory(store) as opened, opened.view() as view:
         info = view.info()
         index = TextIndex.open(store_folder(opened.config.cache, info.id), info.id, info.epoch)
-        matcher = Matcher(index, Sessions(by_name(view)), Mentions(view))
+        matcher = Matcher(index, Sessions(view), Mentions(view))
 
         def ask(question: str) -> list[int]:
             rows: list[int] = index.search(matcher.words(list(map(Word, question.split()))), k).rows.tolist()

@@ -55,6 +55,9 @@ HOOK = (
     "recollect.hooks.run",
     "recollect.agents.claude.hooks",
     "recollect.agents.codex.hooks",
+    "recollect.agents.copilot.hooks",
+    "recollect.agents.gemini.hooks",
+    "recollect.agents.qwen.hooks",
     "recollect.light.capture",
     "recollect.light.project",
 )

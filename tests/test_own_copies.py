@@ -54,6 +54,29 @@ def codex(role: str, text: str) -> Record:
     return {"timestamp": LATER, "type": "response_item", "payload": payload}
 
 
+def pi(role: str, text: str) -> Record:
+    said = {"role": role, "content": [{"type": "text", "text": text}], "model": "pi-x", "timestamp": 1}
+    return {
+        "type": "message",
+        "id": uuid.uuid4().hex[:8],
+        "parentId": None,
+        "timestamp": LATER,
+        "message": said,
+    }
+
+
+def qwen(role: str, text: str, session: str) -> Record:
+    said = {"role": "user" if role == "user" else "model", "parts": [{"text": text}]}
+    record = {
+        "type": role,
+        "uuid": str(uuid.uuid4()),
+        "parentUuid": None,
+        "timestamp": LATER,
+        "message": said,
+    }
+    return {"sessionId": session, "cwd": "/srv/quay", "version": "0.24.4", **record}
+
+
 CODEX_TURN: Record = {"timestamp": LATER, "type": "event_msg", "payload": {"type": "task_started"}}
 GONE_ON: dict[str, Callable[[str], list[Record]]] = {
     "claude": lambda id_: [
@@ -64,6 +87,11 @@ GONE_ON: dict[str, Callable[[str], list[Record]]] = {
         CODEX_TURN,
         codex("user", "And the wick of the lantern?"),
         codex("assistant", "The wick is cotton."),
+    ],
+    "pi": lambda _: [pi("user", "And the wick of the lantern?"), pi("assistant", "The wick is cotton.")],
+    "qwen": lambda id_: [
+        qwen("user", "And the wick of the lantern?", id_),
+        qwen("assistant", "The wick is cotton.", id_),
     ],
 }
 OPENED: dict[str, Callable[[str], list[Record]]] = {
@@ -80,6 +108,17 @@ OPENED: dict[str, Callable[[str], list[Record]]] = {
     ],
     "codex": lambda _: [
         {"timestamp": LATER, "type": "event_msg", "payload": {"type": "thread_settings_applied"}}
+    ],
+    "pi": lambda _: [
+        {"type": "model_change", "id": "f00d0001", "parentId": None, "timestamp": LATER, "modelId": "pi-x"}
+    ],
+    "qwen": lambda id_: [
+        {
+            **{name: value for name, value in qwen("user", "", id_).items() if name != "message"},
+            "type": "system",
+            "subtype": "attribution_snapshot",
+            "systemPayload": {},
+        }
     ],
 }
 
@@ -105,7 +144,10 @@ def exported(memory: Memory, agent: str, tmp_path: Path) -> tuple[str, Path]:
 
 def forked(agent: str, records: list[Record], old: str) -> list[Record]:
     """As the client's own fork has them: under another id, and nothing else of ours but the records."""
-    if agent == "claude":
+    if agent == "pi":
+        head = {"type": "session", "version": 3, "id": NEW_ID, "timestamp": LATER, "cwd": "/srv/quay"}
+        return [{**head, "parentSession": f"/sessions/2026-03-01T10-00-00-000Z_{old}.jsonl"}, *records[1:]]
+    if agent in ("claude", "qwen"):
         return [
             {
                 **each,
@@ -162,7 +204,7 @@ def test_a_copy_that_was_only_opened_is_not_remembered(memory: Memory, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("agent", "copied"), [("claude", forked), ("codex", forked), ("claude", resumed_under_a_new_id)]
+    ("agent", "copied"), [(agent, forked) for agent in GONE_ON] + [("claude", resumed_under_a_new_id)]
 )
 def test_a_copy_of_a_copy_is_not_remembered(
     memory: Memory, tmp_path: Path, agent: str, copied: Callable[[str, list[Record], str], list[Record]]

@@ -210,6 +210,19 @@ def test_what_any_other_command_printed_is_not(command: str) -> None:
     assert own_answer("exec_command", json.dumps({"cmd": command})) == NOTHING
 
 
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "mcp__recollect__search_memory",
+        "mcp_recollect_search_memory",
+        "recollect-search_memory",
+        "recollect__search_memory",
+    ],
+)
+def test_our_tools_are_known_by_the_name_that_each_client_has_for_them(tool: str) -> None:
+    assert own_answer(tool, {"query": "gate"}) == FENCED
+
+
 def test_a_call_given_as_words_is_read_as_words() -> None:
     assert own_answer("local_shell", {"command": ["recollect", "search", "gate; cat"]}) == ALL
     assert own_answer("local_shell", {"command": ["cat", "recollect"]}) == NOTHING

@@ -15,6 +15,8 @@ from recollect.values.records import Framing, Role, SourceFile
 UUID = "a1b2c3d4-1111-4aaa-8bbb-000000000001"
 PROJECT = f"/home/ada/.claude/projects/-home-ada-harbor/{UUID}"
 CLAUDE_LINE = {"type": "user", "uuid": "u", "sessionId": UUID, "message": {"role": "user", "content": "hi"}}
+COPILOT_LINE = {"type": "session.start", "data": {"sessionId": UUID}, "id": "1", "parentId": None}
+STATE = f"/home/ada/.copilot/session-state/{UUID}"
 CODEX_LINE = {"timestamp": "2026-04-01T08:00:00Z", "type": "session_meta", "payload": {"id": UUID}}
 
 
@@ -130,6 +132,24 @@ def test_a_uuid_name_is_the_session_of_a_claude_transcript_whatever_its_records_
     assert source.session == UUID
 
 
+@pytest.mark.parametrize(
+    ("path", "role", "framing"),
+    [
+        (f"{STATE}/events.jsonl", Role.MAIN, Framing.LINES),
+        (f"{STATE}.jsonl", Role.MAIN, Framing.LINES),
+        (f"{STATE}/workspace.yaml", Role.SIDECAR, Framing.DOCUMENT),
+    ],
+)
+def test_a_session_of_events_is_known_by_its_place(path: str, role: Role, framing: Framing) -> None:
+    source = agent_of("copilot").recognise(Path(path), unread())
+    assert source == SourceFile("copilot", path, role, framing, UUID)
+
+
+def test_events_elsewhere_are_known_by_the_first_of_them() -> None:
+    source = recognise("/backup/00.jsonl", COPILOT_LINE)
+    assert source == SourceFile("copilot", "/backup/00.jsonl", session=UUID)
+
+
 def test_a_rollout_is_the_session_its_first_meta_names() -> None:
     item = {"timestamp": "t", "type": "response_item", "payload": {"type": "message", "id": "msg_1"}}
     source = recognise("/backup/00.jsonl", item, CODEX_LINE, {**CODEX_LINE, "payload": {"id": "parent"}})
@@ -156,6 +176,9 @@ def test_a_flat_subagent_file_names_its_parent_by_its_records() -> None:
         (f"/x/{UUID}.jsonl", [1, None, "text", [], {}]),
         (f"/x/{UUID}.json", [{"info": {"id": "s1"}, "messages": []}]),
         (f"/x/{UUID}.jsonl", [{"type": "session.start", "data": {}, "id": "1", "parentId": None}]),
+        (f"{STATE}/files/notes.yaml", []),
+        (f"{STATE}/checkpoints/index.md", []),
+        (f"{STATE}/session.db", []),
         (
             "/x/qwen.jsonl",
             [{"type": "user", "uuid": "u", "sessionId": UUID, "message": {"role": "user", "parts": []}}],

@@ -156,9 +156,12 @@ def test_why_of_a_line_that_only_git_knows_shows_its_commit(project: GitFolder, 
     (project.folder / "gauge.py").write_text("nobody wrote this\n")
     answer = recollect("why", "gauge.py:1")
     assert "nothing is known of this line" in answer.err
+    assert "git has no commit of it" in answer.err
     assert recollect("why", "gauge.py:1", "--json").json["found_by"] == ""
     assert recollect("why", "gauge.py:7").code == 3
     assert recollect("why", "gauge.py").code == 2
+    (project.folder / ".git" / "HEAD").write_text("broken")
+    assert "git is not there, or reads no repository" in recollect("why", "gauge.py:1").err
 
 
 @needs_git

@@ -30,9 +30,10 @@ _PATIENCE_S = 90
 
 
 def binary(agent: str) -> Path | None:
-    """Where a client is installed, or None."""
+    """Where a client is installed, or None; `RECOLLECT_CLAUDE=claude-newest` tries the other Claude Code."""
     folder = os.environ.get("RECOLLECT_AGENTS", "")
-    return program(Path(folder), agent) if folder else None
+    name = os.environ.get("RECOLLECT_CLAUDE", agent) if agent == "claude" else agent
+    return program(Path(folder), name) if folder else None
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,11 @@ class Machine:
             )
         )
         environment = self.environment(**self._claude_settings())
-        return Terminal([str(binary("claude")), "--allowedTools", "Bash"], environment, self.work)
+        return Terminal(
+            [str(binary("claude")), "--permission-mode", "default", "--allowedTools", "Bash"],
+            environment,
+            self.work,
+        )
 
     def _claude_settings(self) -> dict[str, str]:
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from tests.clients import conversation
@@ -22,18 +22,20 @@ COUNTED = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", 
 ANSWERED = (600, 50, 400, 0, 0, 20)  # what an answer of the stand-in takes, each token in one place
 
 
-def first_told(prompt: str = f"play:first {conversation.FIRST}", *, shown: bool = True) -> list[Told]:
-    """The first prompt of the conversation and all that comes of it."""
+def first_told(
+    prompt: str = f"play:first {conversation.FIRST}", results: Sequence[str] = conversation.PRINTED
+) -> list[Told]:
+    """The first prompt of the conversation and all that comes of it; `results`: what the model was given."""
     commands = [("CALL", command) for command in conversation.COMMANDS]
-    failed, *rest = conversation.PRINTED[::-1]
-    results = [*(("RESULT", printed) for printed in rest), ("RESULT, failed", failed)]
+    worked, failed = map(_word, results)
     return [
         ("PROMPT", prompt),
-        *([("IMAGE", "")] if shown else []),
+        ("IMAGE", ""),
         ("THOUGHT", conversation.THOUGHTS[0]),
         ("ANSWER", conversation.TEXTS[0]),
         *commands,
-        *results,
+        ("RESULT", worked),
+        ("RESULT, failed", failed),
         ("THOUGHT", conversation.THOUGHTS[1]),
         ("ANSWER", conversation.TEXTS[1]),
     ]
@@ -66,8 +68,23 @@ def remembered(machine: Machine, session: str) -> list[Told]:
     with memory_of(machine) as memory, memory.view() as view:
         entries = [each.entry for each in view.entries(view.find_session(session))]
         assert all(known for _, known in view.types().values()), view.types()
-    told = [entry for entry in entries if entry.kind in _SPOKEN and not entry.flags & HIDDEN]
-    return [_told(entry) for entry in told]
+    return [_told(entry) for entry in entries if entry.kind in _SPOKEN and not entry.flags & HIDDEN]
+
+
+def told(machine: Machine, session: str) -> list[tuple[str, str, bool]]:
+    """What is kept of it now, word for word: the kind, the text, whether it failed."""
+    with memory_of(machine) as memory, memory.view() as view:
+        entries = [each.entry for each in view.entries(view.find_session(session))]
+    shown = [
+        entry for entry in entries if entry.kind in (*_SPOKEN, Kind.UNKNOWN) and not entry.flags & HIDDEN
+    ]
+    return [(entry.kind.name, entry.text, bool(entry.flags & Flag.ERROR)) for entry in shown]
+
+
+def unknown_types(machine: Machine) -> list[str]:
+    """The kinds of records that nobody knows."""
+    with memory_of(machine) as memory, memory.view() as view:
+        return [name for name, (_, known) in view.types().items() if not known]
 
 
 def spent(machine: Machine) -> list[tuple[int, ...]]:
@@ -83,11 +100,15 @@ def kept(machine: Machine) -> dict[str, bytes]:
         return {path.removeprefix(f"{machine.home}/"): data for path, data in sources_of(memory).items()}
 
 
+def _word(text: str) -> str:
+    return next((word for word in conversation.PRINTED if word in text), text)
+
+
 def _told(entry: Entry) -> Told:
     text = entry.text
     if entry.kind is Kind.CALL:
         text = str(json.loads(text).get("command", text))
     if entry.kind is Kind.RESULT:
-        text = next((word for word in conversation.PRINTED if word in text), text)
+        text = _word(text)
     failed = entry.kind is Kind.RESULT and entry.flags & Flag.ERROR
     return f"{entry.kind.name}, failed" if failed else entry.kind.name, text

@@ -23,7 +23,7 @@ from tests.clients.remembered import (
     second_told,
     spent,
 )
-from tests.clients.standin import StandIn, text
+from tests.clients.standin import StandIn, text, use
 from tests.support import DATA
 
 pytestmark = pytest.mark.agents
@@ -177,6 +177,23 @@ def _words(message: dict[str, Any]) -> list[str]:
 def _sent(message: dict[str, Any]) -> tuple[str, str, list[str]]:
     calls = [call["function"]["arguments"] for call in message.get("tool_calls") or ()]
     return message["role"], json.dumps(message.get("content"), ensure_ascii=False), calls
+
+
+def test_it_asks_its_memory_and_what_it_was_told_is_not_remembered_again(
+    opencode: Driver, machine: Machine, standin: StandIn
+) -> None:
+    begun(opencode, machine, standin)
+    settings = machine.home / ".config/opencode/opencode.json"
+    before = settings.read_bytes()
+    machine.recollect("init", "--yes", "--agent", "opencode")
+    call = use("recollect_search_memory", query="gulls or lanterns")
+    play = standin.script("asks", [call], [text("So it was.")])
+    session = opencode.ask(machine, f"{play} What was lit?")
+    _, answered = standin.asked("asks")
+    assert any("<recollect-memory" in each for each in answered.results.values())
+    assert remembered(machine, session) == [("PROMPT", '"play:asks What was lit?"'), ("ANSWER", "So it was.")]
+    machine.recollect("init", "--remove", "--yes", "--agent", "opencode")
+    assert settings.read_bytes() == before
 
 
 def test_an_exported_session_is_the_same_conversation(

@@ -11,7 +11,7 @@ from tests.support.memories import open_memory
 from recollect.agents.registry import agents
 from recollect.memory import Memory
 from recollect.values.errors import NotFound
-from recollect.values.records import Kind
+from recollect.values.records import Flag, Kind
 
 UNREAD = next(agent.name for agent in agents() if not agent.has("reader"))
 
@@ -29,7 +29,9 @@ def talks(memory: Memory) -> list[str]:
 
 def test_all_that_was_said_is_in_the_conversation_in_order(memory: Memory) -> None:
     for id_ in talks(memory):
-        said = [e.entry.text for e in memory.show(id_) if e.entry.kind in (Kind.PROMPT, Kind.ANSWER)]
+        kinds = (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY)
+        spoken = [e.entry for e in memory.show(id_) if e.entry.kind in kinds]
+        said = [entry.text for entry in spoken if not entry.flags & Flag.SIDECHAIN]
         blocks = [block for message in memory.conversation(id_).messages for block in message.blocks]
         assert [block.text for block in blocks if block.text] == [text for text in said if text.strip()]
 

@@ -64,6 +64,26 @@ def test_what_went_on_for_days_counts_on_each_and_what_is_too_old_on_none(folder
         assert year(memory).days == (("2026-03-02", 2), ("2026-03-09", 2))
 
 
+def test_a_day_on_which_nothing_was_asked_or_called_is_none(folder: Path) -> None:
+    said = Talk(3, "/home/ada/harbor")
+    said.assistant("Nobody asked, and nothing is done.")
+    with remembered(folder, worked(1, "Mend it"), said) as memory:
+        found = year(memory)
+        assert found.days == (("2026-03-02", 2),)
+        assert [day.day for day in found.chronicle] == ["2026-03-02"]
+        assert not memory.today(date(2026, 3, 4)).projects
+
+
+def test_days_with_work_are_known_where_digests_cannot_be_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Talk(3, "/home/ada/harbor")
+    said.assistant("Nobody asked, and nothing is done.")
+    with remembered(folder, worked(1, "Mend it"), said) as memory:
+        monkeypatch.setattr("recollect.search.digest_rows.DigestRows.row_of", lambda self, session: None)
+        assert year(memory).days == (("2026-03-02", 2),)
+
+
 def test_days_are_those_of_the_persons_time_zone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with remembered(folder, worked(1, "Mend it")) as memory:
         monkeypatch.setenv("TZ", "UTC+3")  # three hours behind: it is still the day before

@@ -9,6 +9,7 @@ from tests.support.claude_talk import Talk, remembered
 from tests.support.git_folder import GitFolder, needs_git
 
 from recollect.memory import Memory
+from recollect.store.hdf5.read import Hdf5View
 from recollect.values.errors import NotFound
 
 
@@ -76,3 +77,18 @@ def test_what_a_fork_repeats_counts_once(folder: Path) -> None:
     with remembered(folder, talk, talk.fork(9)) as memory:
         assert len(memory.sessions()) == 2
         assert len(memory.blame_commit("50d8160", folder=str(folder)).made) == 1
+
+
+def test_a_digest_that_outlives_its_entries_still_tells_who_made_a_commit(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with remembered(folder, committing(1, "50d8160", "gauge: a float")) as memory:
+        memory.index()
+
+        def gone(view: object, id_: str) -> None:
+            raise NotFound(f"no entry {id_}", hint="")
+
+        monkeypatch.setattr(Hdf5View, "find_entry", gone)
+        (found,) = memory.blame_commit("50d8160", folder=str(folder)).made
+        assert (found.commit.subject, found.prompt) == ("gauge: a float", None)
+        assert found.time_ms == found.session.facts.ended_ms

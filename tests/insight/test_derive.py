@@ -16,6 +16,7 @@ from recollect.insight.derive import INSIGHTS, reading_ahead
 from recollect.light import pool
 from recollect.memory import Memory
 from recollect.store import derived
+from recollect.store.contract import View
 from recollect.store.derived import DerivedTable, stored_table
 from recollect.testing.derived import listed
 from recollect.values.errors import DerivedDamaged
@@ -55,8 +56,8 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     seen: list[int] = []
     take = derive.Ahead.take
 
-    def watched(self: derive.Ahead, piece: derive.Piece, epoch: int) -> Any:
-        found = take(self, piece, epoch)
+    def watched(self: derive.Ahead, piece: derive.Piece, view: View) -> Any:
+        found = take(self, piece, view)
         seen.extend([] if found is not None else [piece[1]])
         return found
 
@@ -68,11 +69,25 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_what_workers_read_is_what_one_process_reads(
     memory: Memory, alone: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pool.Pool, "take_back", lambda self: None)
     own = reads(monkeypatch)
     memory.index()
     assert rows(memory) == alone
     assert own == []
     assert workers(derive.__name__) == []
+
+
+@pytest.mark.usefixtures("eager")
+def test_what_no_worker_has_begun_this_process_reads(
+    memory: Memory, alone: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wait(self: Any, number: int) -> Any:
+        raise AssertionError(f"waits for piece {number}")
+
+    monkeypatch.setattr(pool.Pool, "_serve", lambda self, process: None)
+    monkeypatch.setattr(pool.Pool, "result", wait)
+    memory.index()
+    assert rows(memory) == alone
 
 
 def test_few_entries_are_read_by_this_process(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

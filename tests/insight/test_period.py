@@ -119,6 +119,25 @@ def test_over_midnight_each_day_has_its_own_part(folder: Path) -> None:
         assert before.active_ms + after.active_ms < both.active_ms
 
 
+def test_over_midnight_a_run_of_tests_is_told_on_its_own_day(folder: Path) -> None:
+    talk = over_midnight()
+    for hour, came in (
+        ("2026-03-02T23", "1 failed"),
+        ("2026-03-02T23", "2 passed"),
+        ("2026-03-03T00", "3 failed"),
+    ):
+        talk.call("Bash", came, command="pytest -q")
+        for at in (-2, -1):
+            record = json.loads(talk._lines[at])
+            talk._lines[at] = json.dumps(record | {"timestamp": f"{hour}:5{6 + at}:30.000Z"})
+    with remembered(folder, talk) as memory:
+        before, after = one(memory.today(DAY)), one(memory.today(date(2026, 3, 3)))
+        assert [(work.tests.runs, work.tests.last) for work in before.works] == [(2, "passed")]
+        assert [(work.tests.runs, work.tests.last) for work in after.works] == [(1, "failed")]
+        assert (before.test_runs, after.test_runs) == (2, 1)
+        assert one(memory.week(date(2026, 3, 3))).test_runs == 3
+
+
 def test_days_are_those_of_the_persons_time_zone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with remembered(folder, over_midnight()) as memory:
         monkeypatch.setenv("TZ", "UTC-5")  # five hours ahead

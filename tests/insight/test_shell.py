@@ -62,11 +62,43 @@ def test_what_another_machine_is_told_is_read_too_and_says_where_it_runs() -> No
     assert words("bash -lc 'rm -r x'") == [("bash", "-lc", "rm -r x"), ("rm", "-r", "x")]
 
 
+@pytest.mark.parametrize(
+    ("command", "inner", "host"),
+    [
+        ("ssh -i key -tt harbor rm -r x", ("rm", "-r", "x"), "harbor"),
+        ("ssh harbor", None, ""),
+        ("docker exec -it -e A=1 web rm -r 'a b'", ("rm", "-r", "a b"), "web"),
+        ("docker --context far compose exec --user=root web ls", ("ls",), "web"),
+        ("kubectl exec pod-1 -c main -- ls", ("ls",), "pod-1"),
+        ("docker run image 'rm -r x'", ("rm", "-r", "x"), "run"),
+        ("sshpass -p x ls -l", ("ls", "-l"), ""),
+        ("eval ls -l", ("ls", "-l"), ""),
+    ],
+)
+def test_what_is_handed_on_without_quotes_is_read_too(
+    command: str, inner: tuple[str, ...] | None, host: str
+) -> None:
+    told = [(each.words, each.host) for each in simple_commands(command)][1:]
+    assert told == ([(inner, host)] if inner else [])
+
+
+def test_what_is_run_for_a_command_is_known_from_the_command() -> None:
+    told = "bash <(curl x); echo $(date) `pwd`; (ls)"
+    assert [(each.program, each.reads) for each in simple_commands(told)] == [
+        ("bash", True),
+        ("curl", False),
+        ("echo", True),
+        ("date", False),
+        ("pwd", True),
+        ("ls", False),
+    ]
+
+
 def test_shells_within_shells_are_read_only_so_deep() -> None:
     told = "ls"
     for _ in range(5):
         told = f"sh -c {shlex.quote(told)}"
-    assert len(words(told)) == 3
+    assert len(words(told)) == 4
 
 
 @given(st.lists(st.text("abc -./=", min_size=1).filter(str.strip), min_size=1, max_size=6))

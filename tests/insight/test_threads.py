@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from recollect.cli.threads import threads as threads_command
 from recollect.insight.threads import threads
 from recollect.search.joining import joined
 from recollect.search.session_filters import Sessions
+from recollect.search.ties import Tie, Ties, session_key
 from recollect.values.history import Thread
 from recollect.values.records import Relation, SessionFacts
 from recollect.values.stored import Session
@@ -46,6 +48,18 @@ class TestTies:
     def test_two_forks_of_a_lost_session_belong_together(self) -> None:
         found = threads([session("b", parent="a", root="a"), session("c", parent="a", root="a")])
         assert len(found) == 1
+
+    def test_a_slug_ties_no_plan_to_a_session_that_did_not_make_it(self) -> None:
+        every = [
+            session(name, slug="quiet-amber-fox", project="harbor", started_ms=at, ended_ms=at)
+            for at, name in enumerate("abcd", start=1)
+        ]
+        plans = {"a": (Tie.PROPOSED, 1), "b": (Tie.BEGUN, 1), "c": (Tie.BEGUN, 2)}
+        keys = [session_key(each) for each in every if each.facts.id in plans]
+        kinds, told = zip(*plans.values(), strict=True)
+        ties = Ties(np.array(keys, "<u8"), np.array(kinds, "<u1"), np.array(told, "<u8"))
+        assert ids(threads(every, ties=ties)) == [["c", "d"], ["a", "b"]]
+        assert ids(threads(every)) == [["a", "b", "c", "d"]]
 
     def test_a_slug_ties_within_a_project_and_never_across(self) -> None:
         slug = "quiet-amber-fox"

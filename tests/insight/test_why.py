@@ -174,3 +174,17 @@ def test_a_line_that_is_not_there_is_not_found(project: Project, folder: Path) -
                 memory.why(project.path, number)
         with pytest.raises(NotFound):
             memory.why(project.folder / "gone.py", 1)
+
+
+@needs_git
+def test_that_git_could_not_be_asked_is_told_from_that_it_knows_no_commit(
+    project: Project, folder: Path
+) -> None:
+    project.talk("x")
+    with remembered(folder, *project.talks) as memory:
+        assert asked(memory, project, LINE, text=f"{LINE}\n").git_fails
+        work = GitFolder(project.folder)
+        work.commit("other", other_py="a\n")
+        assert not asked(memory, project, LINE).git_fails
+        (project.folder / ".git" / "HEAD").write_text("broken")
+        assert asked(memory, project, LINE).git_fails

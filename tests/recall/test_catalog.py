@@ -18,6 +18,7 @@ from tests.support.memories import open_memory
 from recollect.cli.catalog import catalog as catalog_command
 from recollect.cli.screen import Screen
 from recollect.insight.derive import derive
+from recollect.insight.digest.kept import Digests
 from recollect.insight.preferences import agreed, gist, left_open, open_tasks, remarks
 from recollect.insight.project_past import (
     CALLS_READ,
@@ -38,6 +39,7 @@ from recollect.values.records import (
     Kind,
     Line,
     Parsed,
+    Provenance,
     Relation,
     SessionFacts,
     SourceFile,
@@ -265,6 +267,42 @@ class TestOpenEnds:
         world.talk(prompt("Paint the buoy red and white"), prompt("go"), title="Buoy")
         (line,) = world.catalog().sections["open"]
         assert "unanswered: Paint the buoy red and white [" in line
+
+    def test_what_did_not_work_is_open(self, world: World) -> None:
+        failing = Entry(Kind.CALL, '{"command": "pytest -q"}', tool="Bash", call="1")
+        red = Entry(Kind.RESULT, "1 failed, 2 passed", Flag.ERROR, tool="Bash", call="1")
+        world.talk(prompt("Mend the quay wall"), failing, red, answer("The test of the quay still fails."))
+        assert " failed: " not in world.catalog().text
+        derive(world.store)
+        (line,) = world.catalog().sections["open"]
+        assert " failed: Mend the quay wall [" in line
+
+    def test_what_a_kept_digest_says_is_left_is_told_with_the_answer_that_says_so(self, world: World) -> None:
+        world.talk(prompt("Mend the quay wall"), answer("The wall is mended. The paint is out of scope."))
+        assert "open" not in world.catalog().sections
+        derive(world.store)
+        (line,) = world.catalog().sections["open"]
+        assert " left: The paint is out of scope. [" in line
+        with world.store.view() as view:
+            assert view.find_entry(line.rpartition("[")[2].rstrip("]")).entry.kind == Kind.ANSWER
+
+    def test_what_a_stranger_left_open_in_a_session_is_not_told(self, world: World) -> None:
+        """A digest knows all of a session: also what only an imported log says is of it."""
+        id_ = world.talk(prompt("Mend the quay wall"), answer("The wall is mended."))
+        line = Line(b"given", 0, Parsed("user", (answer("The keys for mallory are out of scope."),)))
+        with world.store.writer() as writer:
+            facts = SessionFacts("claude", id_)
+            writer.take(
+                SourceFile("claude", "/given.jsonl"), "here", [line], Cursor(offset=1), facts, parser=1
+            )
+            (given,) = (each for each in writer.view().sources() if each.file.path == "/given.jsonl")
+            writer.mark(given, Provenance.IMPORTED)
+            writer.commit()
+        derive(world.store)
+        with world.store.view() as view:
+            assert "mallory" in str(Digests(view).of(view.find_session(id_)).open)
+        assert "mallory" not in world.catalog().text
+        assert "mallory" in world.catalog(imported=True).text
 
     def test_tasks_not_ticked_off_are_told(self, world: World) -> None:
         todos = [{"content": "Mend", "status": "completed"}, {"content": "Paint", "status": "pending"}]

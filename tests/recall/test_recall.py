@@ -140,6 +140,16 @@ class TestWall:
         ids = re.findall(r"^\[([0-9a-f]{12}\S*) ", found.text, re.MULTILINE)
         assert len(ids) == len(set(ids)) > 1
 
+    def test_what_did_not_end_well_says_so_above_its_entries(self, folder: Path) -> None:
+        talk = Talk(1, "/home/ada/harbor")
+        talk.user("Mend the winch of the quay")
+        talk.call("Bash", "1 failed, 2 passed", failed=True, command="pytest -q")
+        talk.assistant("The test of the winch still fails.")
+        with remembered(folder, talk) as memory:
+            memory.index()
+            head = "# session 00000001-0000, harbor, claude, imported, failed: Mend the winch of the quay"
+            assert head in memory.recall("winch of the quay").text.splitlines()
+
     def test_two_turns_of_a_session_are_shown_under_one_heading(self, folder: Path) -> None:
         talk = Talk(1, "/home/ada/harbor")
         for n in range(6):

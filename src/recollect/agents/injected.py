@@ -38,7 +38,8 @@ _SHOWING: Final = frozenset(
         "threads",
     }
 )
-_TOOLS: Final = ("mcp__recollect__", "mcp__plugin_recollect_")
+# Of our MCP server, as the agents name them.
+_TOOLS: Final = ("mcp__recollect__", "mcp__plugin_recollect_", "mcp_recollect_", "recollect-", "recollect_")
 _SPILLS: Final = ("mcp-recollect-", "mcp-plugin_recollect_")
 _SILENT: Final = frozenset({"#", "cd", "export", "set", "source", ".", "true"})
 _FILTERS: Final = frozenset({"cut", "grep", "head", "jq", "less", "sort", "tail", "tr", "uniq", "wc"})

@@ -9,6 +9,7 @@ from recollect.cli.entities import note_unread, type_option
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import add_command
+from recollect.present.digests import shown_title, thread_heading
 from recollect.present.entities import bars, day_name, profile_object
 from recollect.present.short_ids import short_ids
 from recollect.values.entities import ENTITY_TYPES
@@ -17,13 +18,17 @@ from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
 
+    from recollect.values.digests import Heading
     from recollect.values.entities import EntityProfile
+    from recollect.values.history import Thread
     from recollect.values.stored import Session
 
 _NAME_WIDTH = 120
 _WEEKS = 26
 _DECIDED_CELLS = 160
+_THREAD_CELLS = 32
 _LINKS = {"defined-in": "defined in", "fails-with": "fails with", "fixed-by": "fixed by"}
 
 
@@ -49,15 +54,19 @@ def entity(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         found = memory.entity(args.name, args.type, project=args.project)
         names = short_ids(session.facts.id for session in memory.sessions())
+        listed = [session for thread, _ in found.threads for session in thread.sessions]
+        headings = memory.headings([*listed, *(session for session, _ in found.sessions)])
     if screen.json:
-        screen.object("entity", profile_object(found))
+        screen.object("entity", profile_object(found, names))
         return 0
-    _print(found, names, screen)
+    _print(found, names, headings, screen)
     note_unread(found.unread, screen)
     return 0
 
 
-def _print(found: EntityProfile, names: dict[str, str], screen: Screen) -> None:
+def _print(
+    found: EntityProfile, names: dict[str, str], headings: Mapping[str, Heading], screen: Screen
+) -> None:
     thing = found.entity
     screen.line(Styled(one_line(thing.name, _NAME_WIDTH), "bold"), f"  {ENTITY_TYPES[thing.type]}")
     sessions = many(found.session_count, "session")
@@ -80,9 +89,11 @@ def _print(found: EntityProfile, names: dict[str, str], screen: Screen) -> None:
     for lead, others in (("at first", found.then), ("lately", found.now)):
         if others:
             screen.line(_lead(lead), ", ".join(one_line(each.name, 40) for each in others))
+    for number, (thread, count) in enumerate(each for each in found.threads if each[1] > 1):
+        screen.line(_lead("threads", number), *_thread(thread, count, names, headings))
     screen.table(
         [Column("session"), Column("when"), Column("mentions", right=True), Column("title", gives=TITLE)],
-        [_row(session, count, names) for session, count in found.sessions],
+        [_row(session, count, names, headings) for session, count in found.sessions],
     )
 
 
@@ -109,12 +120,27 @@ def _lead(word: str, number: int = 0) -> str:
     return f"{'' if number else word:12}"
 
 
-def _row(session: Session, count: int, names: dict[str, str]) -> list[Part]:
+def _thread(
+    thread: Thread, count: int, names: dict[str, str], headings: Mapping[str, Heading]
+) -> tuple[Part, ...]:
+    heading = thread_heading(thread, headings)
+    title = (heading.title if heading else "") or thread.title or UNTITLED
+    told = f"  {count:,} mentions" + (
+        f", {len(thread.sessions):,} sessions" if len(thread.sessions) > 1 else ""
+    )
+    return (
+        Styled(names.get(thread.id, thread.id), "cyan"),
+        f"  {one_line(title, _THREAD_CELLS)}",
+        Styled(told, "dim"),
+    )
+
+
+def _row(session: Session, count: int, names: dict[str, str], headings: Mapping[str, Heading]) -> list[Part]:
     return [
         Styled(names.get(session.facts.id, session.facts.id), "cyan"),
         Styled(moment(session.facts.ended_ms, "%Y-%m-%d"), "dim"),
         f"{count:,}",
-        one_line(session.facts.headline or UNTITLED, 72),
+        one_line(shown_title(session, headings.get(session.facts.id)), 72),
     ]
 
 

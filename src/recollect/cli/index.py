@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.words import add_command
 from recollect.present.hits import fresh_object
-from recollect.values.text import many
+from recollect.values.reports import LeftOut
+from recollect.values.text import many, one_line
 
 if TYPE_CHECKING:
     import argparse
@@ -77,5 +79,12 @@ def exit_code(fresh: Fresh) -> int:
 def catch_up(memory: Memory, screen: Screen, *, rebuild: bool = False) -> Fresh:
     """Catch up with progress on the screen; Ctrl-C keeps what is done."""
     progress = Progress(screen, "indexing", unit="entries", parts=_PARTS)
-    with progress.running():
-        return memory.index(rebuild=rebuild, progress=progress)
+    with warnings.catch_warnings(record=True) as met, progress.running():
+        fresh = memory.index(rebuild=rebuild, progress=progress)
+    left_out = [str(each.message) for each in met if issubclass(each.category, LeftOut)]
+    if left_out:
+        screen.note(
+            f"{many(len(left_out), 'part')} of the logs could not be understood, and nothing is told of it; "
+            f"this is a defect of Recollect: {one_line(left_out[0], 200)}"
+        )
+    return fresh

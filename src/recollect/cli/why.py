@@ -85,7 +85,12 @@ def _print_change(found: Why, touch: Touch, screen: Screen) -> None:
 def _unknown(found: Why) -> str:
     if found.commit is not None:
         return f"no change in the store brought this line; {unmade_note(found.commit)}"
+    git = (
+        "git is not there, or reads no repository in its folder"
+        if found.git_fails
+        else "git has no commit of it"
+    )
     return (
-        "nothing is known of this line: no change in the store brought it, and git has no commit of it; "
+        f"nothing is known of this line: no change in the store brought it, and {git}; "
         f"`recollect blame {one_line(found.path, 80)}` lists who touched the file"
     )

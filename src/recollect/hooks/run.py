@@ -46,7 +46,7 @@ def run(argv: list[str]) -> None:
         states.note_trouble(state, f"{agent} told nothing that could be read")
         payload, event = {}, ""
     if event == "SessionStart" and payload.get("source", "startup") in _TOLD_AT:
-        _tell(event, _catalog(state, payload))
+        _tell(agent, event, _catalog(state, payload))
     if not is_hooked(state):
         note_first(state)
     in_time = True
@@ -92,9 +92,11 @@ def _end_in_time(state: str) -> None:
 
 
 def _payload(agent: str, argv: list[str]) -> dict[str, Any]:
-    if len(argv) > 3 and argv[-1].startswith("{") and (hooks := hooks_of(agent)) is not None:
-        return hooks.payload(argv[-1], os.path.expanduser("~"), os.environ) or {}
-    return read_object(0)
+    hooks, home = hooks_of(agent), os.path.expanduser("~")
+    if len(argv) > 3 and argv[-1].startswith("{") and hooks is not None:
+        return hooks.payload(argv[-1], home, os.environ) or {}
+    said, heard = read_object(0), getattr(hooks, "heard", None)
+    return heard(said, home, os.environ) if heard is not None else said
 
 
 def read_object(fd: int) -> dict[str, Any]:
@@ -119,11 +121,16 @@ def read_object(fd: int) -> dict[str, Any]:
 # -- what is done ----------------------------------------------------------------------------
 
 
-def _tell(event: str, text: str) -> None:
+def _tell(agent: str, event: str, text: str) -> None:
     if text:
-        said = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+        answer = getattr(hooks_of(agent), "answer", _answer)
+        said = answer(event, text)
         with suppress(OSError):  # nobody listens; what was said is captured all the same
             os.write(1, dumps(said).encode("ascii"))
+
+
+def _answer(event: str, text: str) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
 def _catalog(state: str, payload: dict[str, Any]) -> str:

@@ -1,20 +1,22 @@
 """A year day by day, what was done on its last days, and what was dangerous.
 
-Days are those of the person's time zone. A conversation of one day is known by its session alone; of one that
-went on for days, or that shows what another said first, the times of its own entries are read.
+Days are those of the person's time zone; one with work is one of which `period` tells some. A conversation of
+one day is known by its session alone; of one that went on for days, or that shows what another said first,
+the times of its own entries are read.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 
 import numpy as np
 
 from recollect.insight.digest.kept import Digests
-from recollect.insight.period import counts_as_work, is_subagent, is_work, midnight_ms
+from recollect.insight.period import counts_as_work, is_subagent, midnight_ms
+from recollect.search.projects import worked_out
 from recollect.store.contract import Array, View
 from recollect.values.days import Activity, DangerMet, Day
 from recollect.values.digests import Danger
@@ -34,30 +36,35 @@ def activity(view: View, last: date, project: str, count: int) -> Activity:
     days = [first + timedelta(days=n) for n in range((last - first).days + 1)]
     borders = np.array([midnight_ms(day) for day in (*days, last + timedelta(days=1))])
     by_day: dict[int, Counted] = {}
-    for row, session in view.session_rows().items():
-        if counts_as_work(session, project) and session.facts.ended_ms >= borders[0]:
-            for at, entries in _places(view, row, session, borders):
-                by_day.setdefault(at, []).append((session, entries))
+    digests = worked_out(view, Digests)
+    late = {
+        row: session
+        for row, session in view.session_rows().items()
+        if counts_as_work(session, project) and session.facts.ended_ms >= borders[0]
+    }
+    for session, at, entries in _places(view, digests.with_work(late), borders):
+        by_day.setdefault(at, []).append((session, entries))
     worked = sorted(at for at in by_day if 0 <= at < len(days))
-    digests = Digests(view)
     told = (_day(digests, days[at], by_day[at]) for at in reversed(worked))
     return Activity(
         first=first.isoformat(),
         last=last.isoformat(),
         days=tuple((days[at].isoformat(), sum(entries for _, entries in by_day[at])) for at in worked),
-        chronicle=tuple(itertools.islice((day for day in told if day.works), count or None)),
+        chronicle=tuple(itertools.islice(told, count or None)),
     )
 
 
-def _places(view: View, row: int, session: Session, borders: Array) -> Sequence[tuple[int, int]]:
-    """The days on which a session has entries, by number, and how many."""
-    facts = session.facts
-    begun, ended = (np.searchsorted(borders, (facts.started_ms, facts.ended_ms), "right") - 1).tolist()
-    if begun == ended and facts.relation not in (Relation.FORK, Relation.CONTINUATION):
-        return [(begun, session.entries)]
-    moments = view.session_columns(row, "time")["time"]
-    found, counts = np.unique(np.searchsorted(borders, moments, "right") - 1, return_counts=True)
-    return list(zip(found.tolist(), counts.tolist(), strict=True))
+def _places(view: View, rows: Mapping[int, Session], borders: Array) -> Iterator[tuple[Session, int, int]]:
+    """Sessions by row as they have entries on days: the session, a day's number, and how many."""
+    spans = [(session.facts.started_ms, session.facts.ended_ms) for session in rows.values()]
+    known = np.searchsorted(borders, np.array(spans, np.int64).reshape(-1, 2), "right") - 1
+    for (row, session), (begun, ended) in zip(rows.items(), known.tolist(), strict=True):
+        if begun == ended and session.facts.relation not in (Relation.FORK, Relation.CONTINUATION):
+            yield session, begun, session.entries
+            continue
+        moments = view.session_columns(row, "time")["time"]
+        found, counts = np.unique(np.searchsorted(borders, moments, "right") - 1, return_counts=True)
+        yield from ((session, *each) for each in zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _day(digests: Digests, day: date, counted: Counted) -> Day:
@@ -69,8 +76,7 @@ def _day(digests: Digests, day: date, counted: Counted) -> Day:
     known = ((session, digests.of(session)) for session, _ in most)
     titled: dict[str, Session] = {}
     for session, digest in known:
-        if is_work(digest):
-            titled.setdefault(digest.title, session)
+        titled.setdefault(digest.title, session)
         if len(titled) == WORKS:
             break
     return Day(
@@ -86,7 +92,9 @@ def dangers(view: View, project: str, limit: int) -> list[DangerMet]:
     """Dangerous operations, the latest first; the same one of a conversation and its forks once."""
     sessions = [each for each in view.sessions() if counts_as_work(each, project)]
     found: dict[tuple[str, ...], tuple[Session, str, Danger]] = {}
-    told = Digests(view).telling("dangers", sorted(sessions, key=lambda each: -each.facts.ended_ms))
+    told = worked_out(view, Digests).telling(
+        "dangers", sorted(sessions, key=lambda each: -each.facts.ended_ms)
+    )
     for session, digest in told:
         for danger in reversed(digest.dangers):
             once = (session.facts.project, digest.title, danger.kind, danger.command, danger.came_of_it)

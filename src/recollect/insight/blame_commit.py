@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from recollect.insight.digest.commits import SUBJECT_CHARS
 from recollect.insight.digest.kept import Digests
 from recollect.insight.repository import Repository
+from recollect.search.projects import worked_out
 from recollect.store.contract import View
 from recollect.values.digests import Commit
 from recollect.values.errors import NotFound
 from recollect.values.history import CommitBlame, CommitMade, GitCommit
+from recollect.values.stored import Session, StoredEntry
 
 HASH_CHARS_MIN = 4
 _SUBJECT_CHARS_MIN = 12
@@ -45,17 +47,24 @@ def makers_of(view: View, known: GitCommit | None, hash_: str) -> list[CommitMad
 def _made(view: View, is_it: Callable[[Commit], bool], *, by_subject: bool) -> Iterator[CommitMade]:
     seen: set[tuple[str, str, int]] = set()
     own = (session for session in view.sessions() if not session.copied)
-    for session, digest in Digests(view).telling("commits", own):
+    for session, digest in worked_out(view, Digests).telling("commits", own):
         for commit in filter(is_it, digest.commits):
-            result = view.find_entry(commit.entry)
-            once = commit.hash, commit.subject, result.entry.time_ms
+            prompt, time_ms = _asked(view, session, commit)
+            once = commit.hash, commit.subject, time_ms
             if once in seen:  # a fork shows what it was forked from
                 continue
             seen.add(once)
-            began = view.entries_at(view.turn_of(result.row)[:1])[0]
-            prompt = began if began.entry.is_said else None
-            time_ms = result.entry.time_ms
             yield CommitMade(session, commit, digest.title, prompt, digest.decisions, time_ms, by_subject)
+
+
+def _asked(view: View, session: Session, commit: Commit) -> tuple[StoredEntry | None, int]:
+    """What a commit was asked for by, and when it was made."""
+    try:
+        result = view.find_entry(commit.entry)
+    except NotFound:  # the digest outlives its entries
+        return None, session.facts.ended_ms
+    began = view.entries_at(view.turn_of(result.row)[:1])[0]
+    return began if began.entry.is_said else None, result.entry.time_ms
 
 
 def _is_hash(printed: str, wanted: str) -> bool:

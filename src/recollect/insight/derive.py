@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from recollect.store.contract import Store, View, Writer
 from recollect.store.derived import Column, DerivedTable, Rewrite, advance, ranges_left, unbuilt
 from recollect.store.registry import location, open_store
 from recollect.values.errors import DerivedDamaged, RecollectError
-from recollect.values.reports import Progress
+from recollect.values.reports import LeftOut, Progress
 
 WORTH_ROWS = 4_000  # of all insights together: fewer are read before a worker has started
 WRITER_SECONDS = 1.0  # to wait for another process that is writing
@@ -84,7 +85,7 @@ def take_a_step(writer: Writer, place: int = 0, ahead: Ahead | None = None) -> N
     insight = INSIGHTS[place]
 
     def make(view: View, start: int, stop: int) -> Sequence[Mapping[str, Column]]:
-        made = ahead.take((place, start, stop), view.info().epoch) if ahead else None
+        made = ahead.take((place, start, stop), view) if ahead else None
         return insight.rows(view, insight.read(view, start, stop) if made is None else made)
 
     try:
@@ -100,28 +101,40 @@ def take_a_step(writer: Writer, place: int = 0, ahead: Ahead | None = None) -> N
 # -- ahead, in other processes -------------------------------------------------------------------
 
 Piece = tuple[int, int, int]  # the place among INSIGHTS, the first row and the one behind the last
+_Read = tuple[int, Any]  # the epoch in which a piece was read, and what
 
 
 class Ahead:
     """Pieces that other processes read of a store. Each may be taken once."""
 
     def __init__(self, store: str, pieces: Sequence[Piece]) -> None:
-        self._pool: Pool[tuple[str, Piece], tuple[int, Any]]
-        self._pool = Pool(__name__, min(os.cpu_count() or 1, WORKERS_MAX, len(pieces)))
+        others = max((os.cpu_count() or 1) - 1, 1)  # this process indexes meanwhile
+        self._pool: Pool[tuple[str, Piece], _Read]
+        self._pool = Pool(__name__, min(others, WORKERS_MAX, len(pieces)))
+        self._pieces = pieces
         self._numbers = {piece: number for number, piece in enumerate(pieces)}
+        self._read_here: dict[int, _Read] = {}
         for piece, number in self._numbers.items():
             self._pool.send(number, (store, piece))
 
-    def take(self, piece: Piece, epoch: int) -> Any:
-        """What was read of it, waiting for it if need be; None where that is for this process to do."""
+    def take(self, piece: Piece, view: View) -> Any:
+        """What was read of it; None where it is for the caller to read.
+
+        Instead of waiting for a worker this process reads what none has begun, the last first.
+        """
         number = self._numbers.pop(piece, None)
         if number is None:
             return None
+        while number not in self._read_here and not self._pool.is_done(number):
+            if (other := self._pool.take_back()) is None:
+                break
+            self._read_here[other] = _read(view, self._pieces[other])
         try:
-            found_in, read = self._pool.result(number)
+            is_here = number in self._read_here
+            epoch, read = self._read_here.pop(number) if is_here else self._pool.result(number)
         except RecollectError:  # the worker died: the others may live
             return None
-        return read if found_in == epoch else None
+        return read if epoch == view.info().epoch else None
 
     def close(self) -> None:
         self._pool.close()
@@ -149,10 +162,18 @@ def main() -> None:
     """Be a worker."""
     opened: dict[str, Store] = {}
 
-    def answer(task: tuple[str, Piece]) -> tuple[int, Any]:
-        name, (place, start, stop) = task
+    def answer(task: tuple[str, Piece]) -> _Read:
+        name, piece = task
         store = opened.get(name) or opened.setdefault(name, open_store(location(name)))
         with store.view() as view:
-            return view.info().epoch, INSIGHTS[place].read(view, start, stop)
+            with contextlib.suppress(LeftOut):  # the one who takes it says what that is
+                return _read(view, piece)
+            return view.info().epoch, None
 
+    warnings.simplefilter("error", LeftOut)
     serve(answer)
+
+
+def _read(view: View, piece: Piece) -> _Read:
+    place, start, stop = piece
+    return view.info().epoch, INSIGHTS[place].read(view, start, stop)

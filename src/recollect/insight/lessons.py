@@ -26,6 +26,7 @@ from recollect.insight.period import counts_as_work, is_subagent
 from recollect.insight.turns import Turns
 from recollect.insight.usage import summarise
 from recollect.redact import redact
+from recollect.search.projects import worked_out
 from recollect.search.query import AllOf, Is, Phrase
 from recollect.search.run import Search
 from recollect.store.contract import View
@@ -75,7 +76,7 @@ def lessons(search: Search, project: str, least: int, limit: int, prices: Prices
     every = dict(view.session_rows().items())
     wanted = [each for each in every.values() if counts_as_work(each, project)]
     latest = sorted(wanted, key=lambda each: -each.facts.ended_ms)
-    digests = Digests(view)
+    digests = worked_out(view, Digests)
     met = [each for each in _errors(digests, latest) if len(each.works) >= least]
     met.sort(key=lambda each: (-len(each.works), -each.times, each.text))
     habits = (

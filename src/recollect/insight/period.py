@@ -13,9 +13,10 @@ from datetime import date, datetime, time, timedelta
 
 import numpy as np
 
-from recollect.insight.digest.kept import Digests
+from recollect.insight.digest.kept import Digests, is_work
 from recollect.insight.usage import summarise
 from recollect.light.sources import is_conversation
+from recollect.search.projects import worked_out
 from recollect.store.contract import Array, View
 from recollect.values.days import Period, ProjectWork, Work
 from recollect.values.digests import IDLE_MS, Checks, Commit, Digest, Statement
@@ -67,7 +68,7 @@ class _Found:
 
     def __init__(self, view: View, since: int, until: int) -> None:
         self._view, self._since, self._until = view, since, until
-        self._digests = Digests(view)
+        self._digests = worked_out(view, Digests)
         self._times: dict[str, list[Array]] = {}
         self._works: dict[str, list[tuple[Work, Digest, Callable[[str], bool]]]] = {}
         self._subagents: dict[str, int] = {}
@@ -99,11 +100,19 @@ class _Found:
             goes_on=bool(known.max() >= self._until),
             active_ms=time_worked(within),
             files=sum(is_told(each.entry) for each in digest.files),
-            tests=digest.tests if digest.tests.runs and is_told(digest.tests.entry) else Checks(),
+            tests=digest.tests if is_all or not digest.tests.runs else self._tests(session, ids),
             commits=tuple(each for each in digest.commits if is_told(each.entry)),
         )
         self._works.setdefault(project, []).append((work, digest, is_told))
         self._subagents[project] = self._subagents.get(project, 0) + is_subagent(session)
+
+    def _tests(self, session: Session, ids: set[str]) -> Checks:
+        """The runs of tests of a part of a session; its digest counts those of all days."""
+        from recollect.insight.digest.session import tests_of  # what reads a log is heavy to import
+        from recollect.insight.digest.steps import exchanges
+
+        steps = [step for each in exchanges(self._view.entries(session)) for step in each.steps]
+        return tests_of(step for step in steps if step.results and step.results[-1].id in ids)
 
     def names(self) -> list[str]:
         return list(self._works)
@@ -152,11 +161,6 @@ def time_worked(moments: Array) -> int:
     """The sum of the short pauses, as digests count it, in ms."""
     pauses = np.diff(np.sort(moments[moments > 0]))
     return int(pauses[pauses <= IDLE_MS].sum())
-
-
-def is_work(digest: Digest) -> bool:
-    """Whether anything was asked or called."""
-    return bool(digest.asked or digest.tools)
 
 
 def is_subagent(session: Session) -> bool:

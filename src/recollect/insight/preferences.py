@@ -30,7 +30,8 @@ ALONE_CHARS = 40  # a shorter sentence speaks of the one before it
 
 def bare(text: str) -> str:
     """A text without the targets of its links and the marks of emphasis."""
-    return _EMPHASIS.sub("", _LINK.sub(r"\1", text))
+    linked = _LINK.sub(r"\1", text) if "](" in text else text
+    return _EMPHASIS.sub("", linked) if any(map(linked.__contains__, ("**", "__", "``"))) else linked
 
 
 def spoken(text: str) -> str:

@@ -56,6 +56,10 @@ class Repository:
         self._environ |= _ENVIRONMENT
         self._git = program_path("git", environ)
 
+    def is_read(self) -> bool:
+        """Whether git is there, and reads a repository in this folder."""
+        return bool(self._ask("rev-parse", "--git-dir"))
+
     def commit(self, name: str) -> GitCommit | None:
         """A commit by whatever names it: a hash or the beginning of one, HEAD, a branch."""
         if _NAMES_NO_COMMIT.search(name):

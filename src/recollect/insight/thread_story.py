@@ -13,8 +13,8 @@ from recollect.insight.threads import beginning, listed
 from recollect.insight.topology import Sessions, rewinds
 from recollect.insight.usage import summarise
 from recollect.search.digest_rows import key_of
-from recollect.search.joining import Joined, joined
-from recollect.search.ties import kept_ties
+from recollect.search.joining import Joined, joined_sessions
+from recollect.search.projects import by_name, worked_out
 from recollect.store.contract import UsageColumns, View
 from recollect.values.errors import NotFound
 from recollect.values.history import Link, Thread, ThreadStory, ThreadTree
@@ -29,29 +29,28 @@ class Threads:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._sessions = dict(view.session_rows().items())
-        self._joined = joined(self._sessions, kept_ties(view))
+        self._sessions = by_name(view).every
+        self._joined = worked_out(view, joined_sessions)
+        # What is found in whole logs, of threads that were asked for, by the row of their first session.
+        self._told: dict[int, tuple[Link, ...]] = {}
+        self._left: dict[int, tuple[Link, ...]] = {}
 
     def trees(self, project: str, label: str, limit: int) -> list[ThreadTree]:
         """How the sessions of the threads hang together, the most recently active first."""
         found = listed(self._sessions, self._joined, project, label)
-        return [
-            self._tree(thread, Sessions(self._view, group, self._usage_columns))
-            for thread, group in found[: limit or None]
-        ]
+        return [self._tree(thread, group) for thread, group in found[: limit or None]]
 
     def story(self, prefix: str, prices: Prices) -> ThreadStory:
         """The piece of work that a session is part of; the beginning of its id is enough."""
         thread, group = self._found(prefix)
-        known = Sessions(self._view, group, self._usage_columns)
-        tree = self._tree(thread, known)
-        links = (*tree.links, *rewinds(self._view, thread.sessions))
-        digests = Digests(self._view)
+        tree = self._tree(thread, group)
+        links = (*tree.links, *self._rewinds(thread, group))
+        digests = worked_out(self._view, Digests)
         parts = tuple((each, digests.of(each)) for each in thread.sessions)
         plans = {plan.text: plan for _, digest in reversed(parts) for plan in reversed(digest.plans)}
         moments = [self._view.session_columns(row, "time")["time"] for row in group]
         active_ms = time_worked(np.concatenate(moments))
-        usage = summarise(_only(self._usage_columns(), list(group)), "", prices).total
+        usage = summarise(_only(self._usage, list(group)), "", prices).total
         return ThreadStory(
             replace(tree, links=links), parts, tuple(reversed(plans.values())), usage, active_ms
         )
@@ -66,22 +65,30 @@ class Threads:
             raise NotFound(f"session {prefix} is of no thread", hint="`recollect threads` lists them")
         return found[0]
 
-    def _tree(self, thread: Thread, known: Sessions) -> ThreadTree:
-        rows = set(known.sessions)
-        ordered = sorted(known.sessions.values(), key=beginning)
+    def _tree(self, thread: Thread, group: Mapping[int, Session]) -> ThreadTree:
+        ordered = sorted(group.values(), key=beginning)
         told = [
             Link(self._sessions[one].facts.id, self._sessions[other].facts.id, how, confidence, why)
             for one, other, how, confidence, why in self._joined.joints
-            if {one, other} & rows
+            if one in group or other in group
         ]
-        return ThreadTree(thread, tuple(ordered), (*known.links(), *told))
+        return ThreadTree(thread, tuple(ordered), (*self._links(group), *told))
+
+    def _links(self, group: Mapping[int, Session]) -> tuple[Link, ...]:
+        first = min(group)
+        if first not in self._told:
+            self._told[first] = tuple(Sessions(self._view, group, lambda: self._usage).links())
+        return self._told[first]
+
+    def _rewinds(self, thread: Thread, group: Mapping[int, Session]) -> tuple[Link, ...]:
+        first = min(group)
+        if first not in self._left:
+            self._left[first] = tuple(rewinds(self._view, thread.sessions))
+        return self._left[first]
 
     @lazy
     def _usage(self) -> UsageColumns:
         return self._view.usage()
-
-    def _usage_columns(self) -> UsageColumns:
-        return self._usage
 
 
 def _only(columns: UsageColumns, rows: list[int]) -> UsageColumns:

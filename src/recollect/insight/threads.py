@@ -46,6 +46,12 @@ def listed(
     return sorted(found, key=lambda each: (-each[0].ended_ms, each[0].id))
 
 
+def thread_of(group: Mapping[int, Session]) -> Thread | None:
+    """The thread that these sessions form, by number; None where no conversation is among them."""
+    found = listed(group, Joined(dict.fromkeys(group, 0), []))
+    return found[0][0] if found else None
+
+
 def _fits(group: Iterable[Session], project: str, label: str) -> bool:
     return any(each.is_of_project(project) and (not label or each.is_labelled(label)) for each in group)
 

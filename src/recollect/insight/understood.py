@@ -6,14 +6,22 @@ greater part. What reads logs is heavy to import, and imported when something is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from recollect.insight.digest.kept import clear_out, digest_columns, is_mostly_stale
+from recollect.insight.spared import spared
 from recollect.search.digest_rows import DIGESTS, DigestRows
 from recollect.search.ties import TIES, current, marked, session_key
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, stored_table
-from recollect.values.stored import Session
+from recollect.values.digests import Digest
+from recollect.values.records import SessionFacts
+from recollect.values.stored import Session, StoredEntry
+
+if TYPE_CHECKING:
+    from recollect.insight.tying import Found
 
 TABLES = (DIGESTS, TIES)
 Rows = tuple[dict[str, Column], dict[str, Column]]  # of each table
@@ -60,9 +68,7 @@ def _ending(view: View, start: int, stop: int) -> Iterator[Session]:
 
 def _made(view: View, sessions: Iterable[Session]) -> Rows:
     """The rows of those that have none yet, or went on since."""
-    from recollect.insight.digest.session import digest_of
-    from recollect.insight.digest.steps import exchanges
-    from recollect.insight.tying import tie_columns, ties_of
+    from recollect.insight.tying import tie_columns
 
     digested, tied = DigestRows(view), marked(view)
     digests, ties = [], []
@@ -70,12 +76,22 @@ def _made(view: View, sessions: Iterable[Session]) -> Rows:
         key, is_digested = session_key(session), digested.row_of(session) is not None
         if is_digested and key in tied:
             continue
-        entries = list(view.entries(session))
-        made = exchanges(entries)
+        entries, facts = list(view.entries(session)), session.facts
+        what = f"session {facts.id[:8]}"
+        digest, found = spared(what, partial(_understood, entries, facts), partial(_understood, (), facts))
         if entries and not is_digested:
-            digests.append((session, digest_of(entries, session.facts, made)))
-        ties.append((key, ties_of(entries, session.facts, made)))
+            digests.append((session, digest))
+        ties.append((key, found))
     return digest_columns(digests), tie_columns(ties)
+
+
+def _understood(entries: Sequence[StoredEntry], facts: SessionFacts) -> tuple[Digest, Found]:
+    from recollect.insight.digest.session import digest_of
+    from recollect.insight.digest.steps import exchanges
+    from recollect.insight.tying import ties_of
+
+    made = exchanges(entries)
+    return digest_of(entries, facts, made), ties_of(entries, facts, made)
 
 
 def _has_stale_ties(view: View) -> bool:

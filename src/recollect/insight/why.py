@@ -64,7 +64,7 @@ def why(search: Search, line: Line, repository: Repository) -> Why:
             return Why(line.path, line.number, line.text, found_by, touch, reason, len(found) - 1)
     commit = repository.commit_of_line(line.name, line.number, line.lines)
     if commit is None:
-        return Why(line.path, line.number, line.text)
+        return Why(line.path, line.number, line.text, git_fails=not repository.is_read())
     made = tuple(makers_of(search.view, commit, commit.hash))
     found_by = "commit" if made else ""
     told = CommitBlame(commit.hash, commit, made)

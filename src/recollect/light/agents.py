@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from recollect.light.sources import Place
 
     class Hooks(Protocol):
-        """Where an agent's transcripts are, and what its events say. A module will do."""
+        """Where an agent's transcripts are, and what its events say. A module will do.
+
+        One whose client has words of its own may have two functions more: `heard(payload, home, environ)`, an
+        event in the words that are known, and `answer(event, text)`, what is told in its own.
+        """
 
         def roots(self, home: str, environ: Mapping[str, str], /) -> list[str]:
             """The folders below which its transcripts lie."""

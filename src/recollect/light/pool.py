@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import queue
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from subprocess import PIPE, Popen
 from typing import Generic, TypeVar
@@ -32,9 +32,10 @@ class Pool(Generic[Task, Result]):
 
     def __init__(self, module: str, size: int) -> None:
         self.size = size
-        self._tasks: queue.SimpleQueue[tuple[int, Task] | None] = queue.SimpleQueue()
+        self._tasks: deque[tuple[int, Task]] = deque()  # that no worker has begun
         self._results: dict[int, Result | BaseException] = {}
-        self._ready = threading.Condition()
+        self._is_closing = False
+        self._changed = threading.Condition()
         self._processes = [_start(module) for _ in range(size)]
         self._threads = [
             threading.Thread(target=self._serve, args=(process,), daemon=True) for process in self._processes
@@ -43,20 +44,32 @@ class Pool(Generic[Task, Result]):
             thread.start()
 
     def send(self, number: int, task: Task) -> None:
-        self._tasks.put((number, task))
+        with self._changed:
+            self._tasks.append((number, task))
+            self._changed.notify_all()
+
+    def take_back(self) -> int | None:
+        """The number of the task sent last that no worker has begun, and none will now; None for none."""
+        with self._changed:
+            return self._tasks.pop()[0] if self._tasks else None
+
+    def is_done(self, number: int) -> bool:
+        with self._changed:
+            return number in self._results
 
     def result(self, number: int) -> Result:
-        with self._ready:
+        with self._changed:
             while number not in self._results:
-                self._ready.wait()
+                self._changed.wait()
             result = self._results.pop(number)
         if isinstance(result, BaseException):
             raise result
         return result
 
     def close(self) -> None:
-        for _ in self._threads:
-            self._tasks.put(None)
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
         for process in self._processes:
             process.kill()
             process.wait()
@@ -71,7 +84,7 @@ class Pool(Generic[Task, Result]):
     def _serve(self, process: Popen[bytes]) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
-        while (item := self._tasks.get()) is not None:
+        while (item := self._next()) is not None:
             number, task = item
             result: Result | BaseException
             try:
@@ -84,9 +97,15 @@ class Pool(Generic[Task, Result]):
                     hint="run the same command again; everything saved before is still there",
                 )
                 result.__cause__ = error
-            with self._ready:
+            with self._changed:
                 self._results[number] = result
-                self._ready.notify_all()
+                self._changed.notify_all()
+
+    def _next(self) -> tuple[int, Task] | None:
+        with self._changed:
+            while not self._tasks and not self._is_closing:
+                self._changed.wait()
+            return None if self._is_closing else self._tasks.popleft()
 
 
 def _start(module: str) -> Popen[bytes]:

@@ -17,7 +17,7 @@ import itertools
 import os
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from recollect.config import Config, load_config
 from recollect.memory.known import Known, find_session
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from recollect.intake.own import OwnLogs
     from recollect.search.indexes import Indexes
     from recollect.search.project_names import ProjectNames
+    from recollect.search.projects import NamedViews
     from recollect.search.run import Request
     from recollect.store.contract import Store, View
     from recollect.values.assembly import Assembly
@@ -76,6 +77,7 @@ class Memory(Known):
     def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self._indexes: Indexes | None = None
+        self._views: NamedViews | None = None
         self._making, self._folding = threading.Lock(), threading.Lock()
         self._marked = False  # that all sources are is known only once it was looked
         self.config = config
@@ -215,15 +217,16 @@ class Memory(Known):
         What is in the journal is held in memory for it: of a long one that cannot be folded, as another
         process is writing or the disk refuses, the first `VIEW_BYTES_MAX`; the rest is told by `waiting`.
         """
-        from recollect.search.projects import named
+        from recollect.search.projects import NamedViews, named
 
+        views = self._views = self._views or NamedViews(self.config.cache)
         if self._store.journal_bytes() > VIEW_BYTES_MAX:
             self._fold_if_free()
         pending = self._store.pending(patient=False)
         first = next(pending, None)
         if first is None and self._is_marked():
             with self._store.view() as view:
-                yield named(view, self.config.cache)
+                yield cast("View", views.of(view))
             return
         from recollect.intake.ingest import Ingest
 

@@ -51,25 +51,30 @@ class Known:
 
     def threads(self, project: str = "", *, label: str = "") -> list[Thread]:
         """Conversations with everything that continued them, the latest first."""
-        from recollect.insight.threads import threads
-        from recollect.search.ties import kept_ties
+        from recollect.insight.threads import listed
+        from recollect.search.joining import joined_sessions
+        from recollect.search.projects import by_name
 
         with self.view() as view:
-            return threads(view.sessions(), project, label, ties=kept_ties(view))
+            known = by_name(view)
+            found = listed(known.every, known.worked_out(joined_sessions), project, label)
+            return [thread for thread, _ in found]
 
     def thread_trees(self, project: str = "", *, label: str = "", limit: int = 0) -> list[ThreadTree]:
         """Threads with all their sessions and what ties them, the latest first; all with a limit of 0."""
         from recollect.insight.thread_story import Threads
+        from recollect.search.projects import worked_out
 
         with self.view() as view:
-            return Threads(view).trees(project, label, limit)
+            return worked_out(view, Threads).trees(project, label, limit)
 
     def thread(self, prefix: str) -> ThreadStory:
         """The piece of work that a session is part of, over all its sessions."""
         from recollect.insight.thread_story import Threads
+        from recollect.search.projects import worked_out
 
         with self.view() as view:
-            return Threads(view).story(prefix, self.config.prices)
+            return worked_out(view, Threads).story(prefix, self.config.prices)
 
     def entities(self, type_: str = "", *, project: str = "", limit: int = 0) -> EntityList:
         """The things that conversations speak of, the most mentioned first; `index` looks for them.
@@ -183,17 +188,19 @@ class Known:
     def digest(self, prefix: str) -> tuple[Session, Digest]:
         """What happened in a session, each statement with the id of its entry."""
         from recollect.insight.digest.kept import Digests
+        from recollect.search.projects import worked_out
 
         with self.view() as view:
             session = find_session(view, prefix)
-            return session, Digests(view).of(session)
+            return session, worked_out(view, Digests).of(session)
 
     def digests(self, sessions: Iterable[Session] | None = None) -> list[tuple[Session, Digest]]:
         """What happened in these sessions, or in all: as it is kept, made now for what went on since."""
         from recollect.insight.digest.kept import Digests
+        from recollect.search.projects import worked_out
 
         with self.view() as view:
-            known = Digests(view)
+            known = worked_out(view, Digests)
             return [(each, known.of(each)) for each in (view.sessions() if sessions is None else sessions)]
 
     def today(self, day: datetime.date | None = None, *, project: str = "") -> Period:
@@ -244,21 +251,22 @@ class Known:
 
         from recollect.insight.digest.kept import Digests
         from recollect.insight.digest.lookup import lookup
-        from recollect.search.projects import by_name
+        from recollect.search.projects import worked_out
         from recollect.search.query import read
         from recollect.search.session_filters import Sessions
 
         meant = read(query, now or datetime.datetime.now())
         with self.view() as view:
-            found = lookup(Sessions(by_name(view)), Digests(view), meant.node, limit)
+            found = lookup(worked_out(view, Sessions), worked_out(view, Digests), meant.node, limit)
         return replace(found, notes=meant.notes)
 
     def headings(self, sessions: Iterable[Session]) -> dict[str, Heading]:
         """What sessions were about and how they ended, by id, where a digest is kept of all that was said."""
         from recollect.search.digest_rows import DigestRows
+        from recollect.search.projects import worked_out
 
         with self.view() as view:
-            known = DigestRows(view)
+            known = worked_out(view, DigestRows)
             told = ((each.facts.id, known.heading(each)) for each in sessions)
             return {id_: heading for id_, heading in told if heading is not None}
 

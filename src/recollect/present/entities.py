@@ -6,10 +6,10 @@ from dataclasses import asdict
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from recollect.present.sessions import session_object
+from recollect.present.sessions import session_object, thread_object
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from recollect.values.entities import Entity, EntityProfile, Momentum, Neighbour
 
@@ -64,7 +64,8 @@ def momentum_object(momentum: Momentum) -> dict[str, Any]:
     }
 
 
-def profile_object(profile: EntityProfile) -> dict[str, Any]:
+def profile_object(profile: EntityProfile, names: Mapping[str, str]) -> dict[str, Any]:
+    """`names`: the shortest pieces of the ids of sessions."""
     return {
         **entity_object(profile.entity),
         "also": [{"type": type_, "name": name} for type_, name in profile.namesakes],
@@ -73,6 +74,11 @@ def profile_object(profile: EntityProfile) -> dict[str, Any]:
         "session_count": profile.session_count,
         "sessions": [
             {"session": session_object(session), "mentions": count} for session, count in profile.sessions
+        ],
+        "thread_count": profile.thread_count,
+        "threads": [
+            {"thread": thread_object(thread, names.get(thread.id, thread.id)), "mentions": count}
+            for thread, count in profile.threads
         ],
         "neighbours": _neighbours(profile.neighbours),
         "then": _neighbours(profile.then),

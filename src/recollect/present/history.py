@@ -58,6 +58,7 @@ def why_object(found: Why) -> dict[str, Any]:
         "change": found.touch and touch_object(found.touch),
         "reason": found.reason and asdict(found.reason),
         "others": found.others,
+        "git_fails": found.git_fails,
         "commit": found.commit and commit_object(found.commit),
     }
 

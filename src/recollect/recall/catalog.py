@@ -21,18 +21,19 @@ from collections import Counter
 from collections.abc import Sequence
 
 from recollect.agents.registry import all_tools
+from recollect.insight.digest.kept import Digests
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
 from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
 from recollect.search.digest_rows import DigestRows
+from recollect.search.projects import worked_out
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
 from recollect.values.budgets import CATALOG_TOKENS
-from recollect.values.digests import Outcome
 from recollect.values.recalled import Catalog
 from recollect.values.records import Entry
 from recollect.values.stop_words import EVERYDAY
-from recollect.values.stored import StoredEntry
+from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import many, moment, one_line, short, tokens
 from recollect.values.titles import UNTITLED, bare_title, telling
 
@@ -70,16 +71,44 @@ def catalog(
     past = project_past(view, project, imported=imported)
     if not past.talks:
         return Catalog("", project, 0, now_ms)
+    digests = _Kept(view)
     whole = {
         "overview": _overview(past, now_ms),
-        "threads": _thread_lines(past.talks, DigestRows(view)),
+        "threads": _thread_lines(past.talks, digests),
         "remarks": _remark_lines(past.talks),
-        "open": _open_lines(past.talks),
+        "open": _open_lines(past.talks, digests),
         "files": _files(past),
         "words": _words(past),
     }
     sections = {name: tuple(lines[: LINES_MAX.get(name)]) for name, lines in whole.items()}
     return _fitted(sections, project, budget_tokens, now_ms)
+
+
+class _Kept:
+    """What digests tell of talks, where one is kept of all that was said: none is made for a catalog.
+
+    A digest also knows what tools gave back and what was imported into a session, and its title may be of
+    that: taken is only how it ended, and what is shown by an answer that was read of the talk.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._digests, self._rows = worked_out(view, Digests), worked_out(view, DigestRows)
+
+    def bad_end(self, talk: Talk) -> str:
+        """How it ended, where that was not well."""
+        return self._rows.bad_end(_newest(talk))
+
+    def left(self, talk: Talk) -> tuple[str, StoredEntry] | None:
+        """What an answer left undone, and that answer."""
+        session = _newest(talk)
+        told = self._digests.of(session).open if self._digests.row_of(session) is not None else ()
+        said = {each.id: each for each in (talk.last, *talk.answers)}
+        return next(((each.text, said[each.entry]) for each in told if each.entry in said), None)
+
+
+def _newest(talk: Talk) -> Session:
+    """The session in which the last thing was said."""
+    return next(each for each in talk.thread.sessions if each.facts.id == talk.last.session)
 
 
 # -- sections --------------------------------------------------------------------------------
@@ -99,7 +128,7 @@ def _overview(past: ProjectPast, now_ms: int) -> list[str]:
     ]
 
 
-def _thread_lines(talks: Sequence[Talk], digests: DigestRows) -> list[str]:
+def _thread_lines(talks: Sequence[Talk], digests: _Kept) -> list[str]:
     """Each title once: a name carries over to a conversation that nothing else ties to the one before."""
     titled: dict[str, list[Talk]] = {}
     for talk in talks:
@@ -108,21 +137,13 @@ def _thread_lines(talks: Sequence[Talk], digests: DigestRows) -> list[str]:
     return [_thread_line(_title(same[0]), same, digests) for same in titled.values()]
 
 
-def _thread_line(title: str, same: Sequence[Talk], digests: DigestRows) -> str:
+def _thread_line(title: str, same: Sequence[Talk], digests: _Kept) -> str:
     newest, sessions = same[0], sum(len(talk.thread.sessions) for talk in same)
     said = newest.last if newest.ended else _telling(newest.answers or (newest.last,))
     state = STATES.get(newest.ended) or one_line(gist(said.entry.text, GIST_CHARS), STATE_CELLS) or "answered"
-    bad_end = "" if newest.ended else _bad_end(newest, digests)
+    bad_end = "" if newest.ended else digests.bad_end(newest)
     parts = ", ".join(filter(None, (f"{sessions} sessions" if sessions > 1 else "", bad_end)))
     return f"- {_day(newest.thread.ended_ms)} {title}{f' ({parts})' if parts else ''}: {state}{_id(said)}"
-
-
-def _bad_end(talk: Talk, digests: DigestRows) -> str:
-    """How the digest says that it ended, where that was not well; its title may be of what a tool printed."""
-    last = max(talk.thread.sessions, key=lambda each: (each.facts.ended_ms, each.facts.id))
-    row = digests.row_of(last)
-    outcome = Outcome.UNKNOWN if row is None else digests.outcome(row)
-    return str(outcome) if outcome in (Outcome.FAILED, Outcome.ABANDONED) else ""
 
 
 def _telling(said: Sequence[StoredEntry]) -> StoredEntry:
@@ -161,24 +182,26 @@ def _remarks_of(found: Sequence[tuple[StoredEntry, str]], label: str) -> list[st
     ]
 
 
-def _open_lines(talks: Sequence[Talk]) -> list[str]:
-    return [line for talk in talks[:THREADS_OPEN] if (line := _open_line(talk))]
+def _open_lines(talks: Sequence[Talk], digests: _Kept) -> list[str]:
+    return [line for talk in talks[:THREADS_OPEN] if (line := _open_line(talk, digests))]
 
 
-def _open_line(talk: Talk) -> str:
+def _open_line(talk: Talk, digests: _Kept) -> str:
     """The one thing most worth picking up of a thread, "" if it seems done."""
-    day = _day(talk.thread.ended_ms)
-    if talk.ended and talk.prompts:
+    day, bad_end = _day(talk.thread.ended_ms), digests.bad_end(talk)
+    if (talk.ended or bad_end) and talk.prompts:
         prompt = _telling(talk.prompts)
-        label = {UNANSWERED: "unanswered", FAILED: "failed", STOPPED: "unfinished"}[talk.ended]
+        label = {UNANSWERED: "unanswered", FAILED: "failed", STOPPED: "unfinished"}.get(talk.ended, bad_end)
         return f"- {day} {label}: {one_line(bare(prompt.entry.text[:PROMPT_CHARS]), OPEN_CELLS)}{_id(prompt)}"
     calls = (each.entry for each in talk.calls if each.session == talk.last.session)
     tasks = open_tasks(calls, all_calls=talk.all_calls)
     if tasks:
         more = f" (and {len(tasks) - 1} more)" if len(tasks) > 1 else ""
         return f"- {day} task: {one_line(tasks[0], OPEN_CELLS)}{more}{_id(talk.last)}"
-    left = left_open(talk.last.entry.text)
-    return f"- {day} left: {one_line(left, OPEN_CELLS)}{_id(talk.last)}" if left else ""
+    if left := left_open(talk.last.entry.text):
+        return f"- {day} left: {one_line(left, OPEN_CELLS)}{_id(talk.last)}"
+    told = digests.left(talk)
+    return f"- {day} left: {one_line(bare(told[0]), OPEN_CELLS)}{_id(told[1])}" if told else ""
 
 
 def _files(past: ProjectPast) -> list[str]:

@@ -48,11 +48,11 @@ def origin(entry: Entry) -> str:
     return _CLASSES.get(entry.kind, entry.kind.name.lower())
 
 
-def session_line(session: Session) -> str:
-    """What the entries below it belong to."""
+def session_line(session: Session, bad_end: str = "") -> str:
+    """What the entries below it belong to, and how that ended, where it was not well."""
     facts = session.facts
     named = (name_of(facts.id)[:ID_CHARS], name_of(facts.project), facts.agent, name_of(facts.headline))
-    place = ", ".join(filter(None, (*named[:3], "imported" if session.imported else "")))
+    place = ", ".join(filter(None, (*named[:3], "imported" if session.imported else "", bad_end)))
     return f"# session {place}" + (f": {named[3]}" if named[3] else "")
 
 

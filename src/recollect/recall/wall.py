@@ -16,6 +16,7 @@ from recollect.insight.turns import Turns
 from recollect.recall.blocks import Block
 from recollect.recall.excerpt import below, excerpt, has_text, session_line, window_around
 from recollect.recall.fence import fenced
+from recollect.search.digest_rows import DigestRows
 from recollect.search.snippet import Highlighter
 from recollect.store.contract import View
 from recollect.values.records import Kind
@@ -55,7 +56,8 @@ class Wall:
         sessions = {block.session_row: block.session for block in blocks}
         found = (each for each in view.entries_at(rows) if has_text(each))
         self._stored = {each.row: below(sessions[each.session_row], each) for each in found}
-        self._heads = {row: session_line(session) for row, session in sessions.items()}
+        digests = DigestRows(view)
+        self._heads = {row: session_line(each, digests.bad_end(each)) for row, each in sessions.items()}
         self._hits = {hit.stored.row for block in blocks for hit in block.hits}
         self._made: dict[tuple[int, int], str] = {}
         self.shown: _Shown = []

@@ -16,7 +16,7 @@ Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
-    2,
+    3,
     (
         ("agent", NAME),
         ("host", NAME),
@@ -61,6 +61,12 @@ class DigestRows:
         """How the session ended whose digest is kept there."""
         return Outcome(self._outcomes[row])
 
+    def bad_end(self, session: Session) -> str:
+        """How a session ended, where a digest is kept of it and that was not well: failed, abandoned."""
+        row = self.row_of(session)
+        outcome = Outcome.UNKNOWN if row is None else self.outcome(row)
+        return str(outcome) if outcome in (Outcome.FAILED, Outcome.ABANDONED) else ""
+
     def patterns(self, row: int) -> tuple[str, ...]:
         """The classes that its exchanges are of."""
         bits = int(self._patterns[row])
@@ -69,10 +75,11 @@ class DigestRows:
     def heading(self, session: Session) -> Heading | None:
         """Title and outcome of a session, as far as they are kept."""
         row = self.row_of(session)
-        return None if row is None else Heading(self._titles[row], self.outcome(row))
+        return None if row is None else Heading(self.titles[row], self.outcome(row))
 
     @lazy
-    def _titles(self) -> list[str]:
+    def titles(self) -> list[str]:
+        """What each row's session is called, "" where that does not read."""
         try:
             return list(map(str, self._view.derived(DIGESTS, only=("title",))["title"]))
         except DerivedDamaged:

@@ -21,7 +21,7 @@ from recollect.search.cache_folder import store_folder
 from recollect.search.candidates import Passing
 from recollect.search.copies import knowing_copies
 from recollect.search.mentions import Mentions
-from recollect.search.projects import NamedView
+from recollect.search.projects import NamedViews
 from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
 from recollect.search.text.exchanges import ExchangeIndex
@@ -135,7 +135,7 @@ class _ThreadIndexes:
         self._text: tuple[str, int, TextIndex] | None = None
         self._exchanges: tuple[str, int, ExchangeIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
-        self._named: tuple[View, NamedView, Sessions, Mentions] | None = None
+        self._named = NamedViews(cache)
         self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
@@ -284,10 +284,8 @@ class _ThreadIndexes:
 
     def _by_name(self, view: View) -> tuple[View, Sessions, Mentions]:
         """The view as people name its projects, its sessions, and what it mentions."""
-        if self._named is None or self._named[0] is not view:
-            named = NamedView(view, self._cache)
-            self._named = view, named, Sessions(named), Mentions(view)
-        return cast("View", self._named[1]), *self._named[2:]
+        named = self._named.of(view)
+        return cast("View", named), named.worked_out(Sessions), named.worked_out(Mentions)
 
     def _filters_known(self, text: TextIndex, info: StoreInfo) -> Passing:
         state = (info.id, info.epoch, info.generation, text.rows)

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.search.ties import NO_TIES, Array, Tie, Ties, session_key
+from recollect.search.projects import by_name
+from recollect.search.ties import NO_TIES, Array, Tie, Ties, kept_ties, session_key
 from recollect.search.weak_ties import Guess, Known, guesses
+from recollect.store.contract import View
 from recollect.values.history import JOINED, How
 from recollect.values.ids import name_key
 from recollect.values.records import Relation
@@ -49,6 +51,11 @@ class Joined(NamedTuple):
 
     threads: dict[int, int]
     joints: list[Joint]
+
+
+def joined_sessions(view: View) -> Joined:
+    """The threads of all sessions of a view, by row."""
+    return joined(by_name(view).every, kept_ties(view))
 
 
 def joined(sessions: Mapping[int, Session], ties: Ties = NO_TIES) -> Joined:
@@ -91,7 +98,8 @@ class _Joining:
         """Join by the names that sessions have and give.
 
         A slug survives "clear context and start from the plan", but it is three words out of a hat: it ties
-        only what is known to be of one project.
+        only what is known to be of one project. What begins with a plan goes on with whoever made that plan,
+        which `_join_plans` knows.
         """
         named: dict[str, int] = {}
         slugs = defaultdict[tuple[str, str], list[int]](list)
@@ -102,12 +110,13 @@ class _Joining:
                     self._union(at, named.setdefault(name, at))
             if facts.slug and facts.project:
                 slugs[facts.slug, facts.project].append(at)
+        planned = set(self._ties.of_kinds(Tie.BEGUN).session.tolist())
         for group in slugs.values():
             sides: tuple[list[int], list[int]] = ([], [])
             for at in group:
                 sides[self._sessions[at].facts.relation == Relation.SUBAGENT].append(at)
             for one, other in pairwise([at for side in sides for at in self._in_time(side)]):
-                if self._leader(one) != self._leader(other):
+                if self._leader(one) != self._leader(other) and other not in planned:
                     self._join(one, other, How.SLUG, 1.0, "the same slug")
 
     def _join_copies(self) -> None:

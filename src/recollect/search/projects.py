@@ -3,20 +3,23 @@
 Nothing of it is written into sessions: names are put on as they are read, and everything above sees no
 others. What projects are called follows from all sessions (`recollect.search.project_names`), so it is kept
 beside the indexes for as long as the store stays as it is; without that it is worked out again.
+
+Much else follows from all sessions, or from a whole table. Whoever needs it has it `worked_out`, once for as
+long as this process sees the same state of the store (`NamedViews`).
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from recollect.light.sources import is_conversation
-from recollect.search.cache_folder import read_stamp, write_stamp
-from recollect.search.copies import ChangedRows, knowing_copies
+from recollect.search.copies import knowing_copies
+from recollect.search.state_file import StateFile
 from recollect.values.ids import name_key
 from recollect.values.lazy import lazy
 from recollect.values.stored import Called, Clue
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from recollect.values.projects import Decision, Project
     from recollect.values.stored import Session
 
+Made = TypeVar("Made")
+
 FORMAT = 2  # of what is kept, and of the rules by which projects are told apart
 
 
@@ -37,7 +42,9 @@ class NamedView:
 
     def __init__(self, view: View, cache: Path | None = None) -> None:
         """`cache`: where the indexes of stores are, for a view that is as its store's generation is."""
-        self._view, self._cache = knowing_copies(view), cache
+        self.base = view
+        self._view, self.cache = knowing_copies(view), cache
+        self._made: dict[Callable[[View], Any], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
@@ -55,17 +62,32 @@ class NamedView:
         return self.names.projects(counted(self._view))
 
     def sessions(self) -> list[Session]:
-        return list(map(self._named, self._view.sessions()))
+        return list(self.every.values())
 
     def find_session(self, prefix: str) -> Session:
         return self._named(self._view.find_session(prefix))
 
     def session_rows(self) -> SessionRows:
-        return ChangedRows(self._view.session_rows(), self._named)
+        return _NamedRows(self, self._view.session_rows())
 
     def usage(self) -> UsageColumns:
-        columns = self._view.usage()
-        return replace(columns, sessions=ChangedRows(columns.sessions, self._named))
+        return replace(self._view.usage(), sessions=self.session_rows())
+
+    @lazy
+    def every(self) -> dict[int, Session]:
+        """All sessions by row."""
+        return {row: self._named(session) for row, session in self._view.session_rows().items()}
+
+    def session_at(self, row: int) -> Session:
+        """One session, without reading the others."""
+        return self.every[row] if "every" in self.__dict__ else self._named(self._view.session_rows()[row])
+
+    def worked_out(self, make: Callable[[View], Made]) -> Made:
+        """What `make` makes of this view, made when it is first asked for."""
+        if make not in self._made:
+            self._made[make] = make(cast("View", self))
+        made: Made = self._made[make]
+        return made
 
     def rows_called(self, is_wanted: Callable[[Called], bool]) -> list[int]:
         """The rows of the sessions whose project is called so, in order, from columns alone."""
@@ -111,10 +133,13 @@ class NamedView:
 
     @lazy
     def _kept(self) -> _Kept:
-        kept = _Kept(self._view, self._cache)
-        if self._cache is not None and not kept.read():
-            kept.write({clue: self.names.called(clue) for clue in self._clues.clues})
-        return kept
+        if self.cache is None:
+            return _Kept({})
+        file = StateFile(self._view, self.cache, "projects", FORMAT)
+        told = file.read()
+        if not told:
+            file.write(told := _told({clue: self.names.called(clue) for clue in self._clues.clues}))
+        return _Kept(told)
 
 
 def named(view: View, cache: Path | None = None) -> View:
@@ -127,20 +152,49 @@ def by_name(view: View) -> NamedView:
     return cast("NamedView", named(view))
 
 
-class _Kept:
-    """What was worked out for one state of a store, beside its indexes; without those nothing is kept."""
+def worked_out(view: View, make: Callable[[View], Made]) -> Made:
+    """What `make` makes of a view, once for each state of the store that stays for a while."""
+    return by_name(view).worked_out(make)
 
-    def __init__(self, view: View, cache: Path | None) -> None:
-        self._called: list[list[Any]] = []
-        self._places: dict[str, int] = {}
-        if cache is not None:
-            info = view.info()
-            self._file = cache / info.id / "projects.stamp"
-            # A store that was put back has the generation of what it replaces, and hardly ever as many bytes.
-            self._bound = {
-                "format": FORMAT, "store": info.id, "epoch": info.epoch, "generation": info.generation,
-                "lines": info.lines, "bytes": info.line_bytes,
-            }  # fmt: skip
+
+class NamedViews:
+    """The views of one store, named; the last one is kept, with all that was worked out of it.
+
+    A store has another view once its state is another one, so what is kept is never behind.
+    """
+
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
+        self._last: NamedView | None = None
+
+    def of(self, view: View) -> NamedView:
+        last = self._last
+        if last is None or last.base is not view:
+            last = self._last = NamedView(view, self._cache)
+        return last
+
+
+class _NamedRows:
+    """Sessions by row, named when they are asked for."""
+
+    def __init__(self, view: NamedView, rows: SessionRows) -> None:
+        self._view, self._rows = view, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: int, /) -> Session:
+        return self._view.session_at(row)
+
+    def items(self) -> Iterator[tuple[int, Session]]:
+        return iter(self._view.every.items())
+
+
+class _Kept:
+    """What projects are called, as it was kept."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self._called, self._places = told.get("called", []), told.get("clues", {})
 
     def get(self, clue: Clue) -> Called | None:
         with contextlib.suppress(LookupError, TypeError, ValueError):
@@ -148,20 +202,10 @@ class _Kept:
             return Called(name, tuple(aliases), tuple(labels))
         return None
 
-    def read(self) -> bool:
-        """Whether there is something; not where it is of another state, or not as it was written."""
-        kept = read_stamp(self._file)
-        if {key: kept.get(key) for key in self._bound} != self._bound:
-            return False
-        self._called, self._places = kept["called"], kept["clues"]
-        return True
 
-    def write(self, called: Mapping[Clue, Called]) -> None:
-        places = {each: n for n, each in enumerate(dict.fromkeys(called.values()))}
-        clues = {_key(clue): places[each] for clue, each in called.items()}
-        with contextlib.suppress(OSError):
-            if self._file.parent.is_dir():
-                write_stamp(self._file, {**self._bound, "called": list(places), "clues": clues})
+def _told(called: Mapping[Clue, Called]) -> dict[str, Any]:
+    places = {each: n for n, each in enumerate(dict.fromkeys(called.values()))}
+    return {"called": list(places), "clues": {_key(clue): places[each] for clue, each in called.items()}}
 
 
 def _key(clue: Clue) -> str:

@@ -8,13 +8,12 @@ a filter becomes a set of session rows at the moment it is asked. Which sessions
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from recollect.light.sources import is_conversation
 from recollect.search.digest_rows import DigestRows
-from recollect.search.joining import joined
-from recollect.search.projects import NamedView
-from recollect.search.ties import kept_ties
+from recollect.search.projects import by_name
+from recollect.search.thread_rows import thread_rows
 from recollect.values.lazy import lazy
 from recollect.values.records import Flag
 from recollect.values.stored import Called, Session
@@ -30,14 +29,14 @@ SESSION_FIELDS = ("agent", "branch", "host", "label", "project", "session", "thr
 class Sessions:
     """The sessions of one view, read when a filter first needs them."""
 
-    def __init__(self, view: NamedView) -> None:
-        self._view, self._rows = view, view.session_rows()
+    def __init__(self, view: View) -> None:
+        self._view = by_name(view)
         self._known: dict[int, Session] = {}
 
     def __getitem__(self, row: int) -> Session:
         known = self._known.get(row)
         if known is None:
-            known = self._known[row] = self._rows[row]
+            known = self._known[row] = self._view.session_at(row)
         return known
 
     def __iter__(self) -> Iterator[Session]:
@@ -91,15 +90,15 @@ class Sessions:
     @lazy
     def threads(self) -> dict[int, int]:
         """For the row of each session that of the first one of its thread."""
-        return joined(self._all, kept_ties(self._view)).threads
+        return self._view.worked_out(thread_rows)
 
     @lazy
     def _digests(self) -> DigestRows:
-        return DigestRows(cast("View", self._view))
+        return self._view.worked_out(DigestRows)
 
-    @lazy
+    @property
     def _all(self) -> dict[int, Session]:
-        return dict(self._rows.items())
+        return self._view.every
 
 
 _MATCHES: dict[str, Callable[[Session, str], bool]] = {

@@ -351,7 +351,9 @@ class Store(Protocol):
         """What people know it by: its path or URL, without any secret in it."""
         ...
 
-    def view(self) -> AbstractContextManager[View]: ...
+    def view(self) -> AbstractContextManager[View]:
+        """One consistent state. Another state is another object; the same one again may be the same."""
+        ...
 
     def writer(self, *, timeout: float = 60.0) -> AbstractContextManager[Writer]:
         """The right to change the store; StoreBusy when another process keeps it."""

@@ -229,6 +229,15 @@ class StoreContract(DerivedContract, ReplacingContract, ImportedContract):
         with reopen().view() as view:
             assert view.sessions() == []
 
+    def test_another_state_is_another_view(self, store: Store, reopen: Callable[[], Store]) -> None:
+        with store.view() as before:
+            pass
+        with reopen().writer() as writer:
+            take(writer, [line("ship the fix")])
+            writer.commit()
+        with store.view() as after:
+            assert after is not before
+
     def test_entries_are_read_by_row_whatever_session_they_are_of(self, store: Store) -> None:
         with store.writer() as writer:
             take(writer, [line("one"), line("two")], name="a.jsonl", id_="aaaa")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recollect.values.digests import Statement
+from recollect.values.history import Thread
 from recollect.values.stored import Session
 
 # What things there are, and what people call each. Stores have them by their place here: new ones come last.
@@ -100,7 +101,8 @@ class EntityProfile:
     """What is known of a thing.
 
     `days`: (day, mentions) in order. `projects`: (project, mentions), the most first. `sessions`: the latest
-    of `session_count`, the last one first, each with its mentions. `entries`: the ids of the latest entries,
+    of `session_count`, the last one first, each with its mentions. `threads`: those of `thread_count` with
+    most mentions, each with how many. `entries`: the ids of the latest entries,
     the last one first. `then`, `now`: neighbours of the first third of its mentions and of the last, where
     they differ. `namesakes`: type and name of others that the name may mean.
     """
@@ -110,6 +112,8 @@ class EntityProfile:
     projects: tuple[tuple[str, int], ...]
     sessions: tuple[tuple[Session, int], ...]
     session_count: int
+    threads: tuple[tuple[Thread, int], ...]
+    thread_count: int
     neighbours: tuple[Neighbour, ...]
     then: tuple[Neighbour, ...]
     now: tuple[Neighbour, ...]

@@ -233,7 +233,8 @@ class Why:
 
     `found_by` says how it was found: `edit`, a change of this file that brought the line; `text`, one that
     brought it into another file; `commit`, the commit that git says it is of; "" where nothing is known.
-    `others` counts the other changes that brought the same line.
+    `others` counts the other changes that brought the same line. `git_fails`: git was asked in vain, as it
+    is not there, or reads no repository in the file's folder.
     """
 
     path: str
@@ -244,6 +245,7 @@ class Why:
     reason: Statement | None = None
     others: int = 0
     commit: CommitBlame | None = None
+    git_fails: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,10 @@ class Estimate:
     dollars: float | None
 
 
+class LeftOut(RuntimeWarning):
+    """Something in a log could not be understood, and is left out of what is derived."""
+
+
 class Stop(Protocol):
     """Asked twice a second."""
 

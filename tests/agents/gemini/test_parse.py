@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support import DATA, corpus
@@ -16,7 +17,7 @@ from recollect.agents.gemini.paths import folder_of
 from recollect.memory import Memory
 from recollect.testing.agents import AgentContract
 from recollect.values.hits import Hit
-from recollect.values.records import Flag, Framing, Kind, Relation, SourceFile
+from recollect.values.records import Entry, Flag, Framing, Kind, Relation, Role, SourceFile
 from recollect.values.stored import StoredEntry, source_bytes
 
 FOLDER = DATA / "gemini"
@@ -300,3 +301,82 @@ def test_real_documents_hold_nothing_unknown_and_come_back(tmp_path: Path) -> No
             assert int(view.usage().input.sum() + view.usage().cache_read.sum()) == sum(
                 m["tokens"]["input"] + m["tokens"]["tool"] for m in counted
             )
+
+
+# -- as 0.61 writes it -----------------------------------------------------------------------------
+
+
+def entries(*lines: dict[str, Any], path: str = "/x.jsonl", role: Role = Role.MAIN) -> list[Entry]:
+    parser = GEMINI.parser(SourceFile("gemini", path, role, session="s", parent="p" if role > 1 else ""), {})
+    return [entry for line in lines for entry in parser.parse(line).entries if entry.kind is not Kind.EVENT]
+
+
+def message(id_: str, *parts: dict[str, Any], kind: str = "user", **more: Any) -> dict[str, Any]:
+    return {"id": id_, "type": kind, "content": list(parts), **more}
+
+
+def test_a_prompt_is_what_was_typed_and_the_files_it_names_are_context() -> None:
+    files = {"text": "\n--- Content from referenced files ---"}, {"text": "\nred"}
+    typed = {"text": "Look at @red.txt"}
+    shown = entries(message("1", typed, *files, displayContent=[{"text": "Look at @/w/red.txt"}]))
+    assert [(entry.kind, entry.text) for entry in shown] == [
+        (Kind.PROMPT, "Look at @/w/red.txt"),
+        (Kind.CONTEXT, "--- Content from referenced files ---\nred"),
+    ]
+    assert entries(message("1", typed, *files))[0].text == "Look at @red.txt"
+
+
+def test_what_a_hook_told_is_context_and_ours_is_not_found_again() -> None:
+    ours = {"text": "<hook_context>&lt;recollect-memory id=1&gt;x</hook_context>\n\nGo"}
+    theirs = {"text": "<hook_context>The tide is low.</hook_context>"}
+    found = entries(message("1", ours), message("2", theirs))
+    assert [(entry.kind, entry.flags) for entry in found] == [
+        (Kind.CONTEXT, Flag.META | Flag.INJECTED),
+        (Kind.PROMPT, 0),
+        (Kind.CONTEXT, Flag.META),
+    ]
+    assert found[1].text == "Go"
+
+
+def test_in_a_subagents_chat_nobody_is_a_person() -> None:
+    found = entries(message("1", {"text": "Count the boats."}), role=Role.SUBAGENT)
+    assert [(entry.kind, entry.flags) for entry in found] == [(Kind.CONTEXT, Flag.META)]
+
+
+def test_a_history_that_states_results_again_gives_no_second_one() -> None:
+    response = {"functionResponse": {"id": "c", "name": "ls", "response": {"output": "x"}}}
+    call = {"id": "c", "name": "ls", "args": {}, "result": [response], "status": "success"}
+    picture = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+    told = message(
+        "2", {"text": "Hm.", "thought": True}, {"text": "I look."}, kind="gemini", toolCalls=[call]
+    )
+    found = entries(told, {"$set": {"messages": [told, message("2_response", response, picture)]}})
+    assert [entry.kind.name for entry in found] == ["THOUGHT", "ANSWER", "CALL", "RESULT"]
+
+
+def test_a_result_is_what_the_tool_said_and_ours_is_known_in_what_the_client_wraps_around_it() -> None:
+    memory = "<recollect-memory id=1>\nx\n</recollect-memory>"
+    answer = {"response": {"output": f"<untrusted_context>\n{memory}\n</untrusted_context>"}}
+    call = {"id": "c", "args": {}, "result": [{"functionResponse": answer}], "status": "success"}
+    for tool, flags in (("mcp_recollect_read_memory", Flag.INJECTED), ("read_file", 0)):
+        _, result = entries(message("1", kind="gemini", toolCalls=[{**call, "name": tool}]))
+        assert (result.text, result.flags) == (memory, flags)
+
+
+def test_a_result_that_was_too_long_is_whole_in_a_file_of_its_own(tmp_path: Path) -> None:
+    outputs = tmp_path / "harbor/tool-outputs/session-5e55"
+    outputs.mkdir(parents=True)
+    (outputs / "ls__c.txt").write_text("all of it, to the last gull")
+    (tmp_path / "harbor/notes.txt").write_text("not of a session")
+    ingest(tmp_path / "memory.h5", tmp_path)
+    assert said(shown(tmp_path / "memory.h5", "5e55")) == [("RESULT", "all of it, to the last gull")]
+    preview = {"functionResponse": {"response": {"output": "Output too large. Showing first 8,000 and"}}}
+    call = {"id": "ls__c", "name": "ls", "args": {}, "result": [preview], "status": "success"}
+    assert entries(message("1", kind="gemini", toolCalls=[call]))[1].flags == Flag.SPILLED
+
+
+def test_the_folder_is_known_from_the_projects_own_file(tmp_path: Path) -> None:
+    project = tmp_path / "tmp/quay"
+    project.mkdir(parents=True)
+    (project / ".project_root").write_text("/home/ada/quay\n")
+    assert folder_of(str(project / "chats/session-1.jsonl")) == "/home/ada/quay"

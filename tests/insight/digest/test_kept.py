@@ -17,7 +17,7 @@ from recollect.insight.digest import kept, session
 from recollect.insight.digest.kept import Digests
 from recollect.insight.digest.session import digest_of
 from recollect.memory import Memory
-from recollect.search.digest_rows import DIGESTS, Key, key_of
+from recollect.search.digest_rows import DIGESTS, DigestRows, Key, key_of
 from recollect.store import derived
 from recollect.store.contract import View
 from recollect.store.derived import DerivedTable, stored_table
@@ -149,9 +149,9 @@ def test_superseded_rows_are_cleared_out(
 def test_outcomes_and_patterns_are_told_without_reading_a_digest(memory: Memory) -> None:
     memory.index()
     with memory.view() as view:
-        known = Digests(view)
+        known, digests = DigestRows(view), Digests(view)
         for session in view.sessions():
-            row, digest = known.row_of(session), known.of(session)
+            row, digest = known.row_of(session), digests.of(session)
             assert row is not None
             assert known.outcome(row) == digest.ending.outcome
             assert known.patterns(row) == tuple(name for name, _ in digest.patterns)

@@ -67,7 +67,7 @@ def test_profiles_and_searches_take_any_name(pieces: list[str], asked: list[str]
         with remembered(folder, talk) as memory:
             memory.index()
             for entity in memory.entities().entities:
-                shown: dict[str, Any] = profile_object(memory.entity(entity.name))
+                shown: dict[str, Any] = profile_object(memory.entity(entity.name), {})
                 assert is_harmless(shown["name"])
                 named = [*shown["neighbours"], *shown["links"], *shown["also"]]
                 assert all(is_harmless(each["name"]) for each in named)

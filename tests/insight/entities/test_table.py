@@ -204,6 +204,25 @@ class TestAsking:
         ]
         assert len(found.entries) == 2
 
+    def test_a_profile_tells_the_pieces_of_work_that_mention_it_most(self, tmp_path: Path) -> None:
+        for number, (times, cwd) in enumerate(((1, "tides"), (2, "harbor"), (1, "harbor")), start=1):
+            talk = Talk(number, f"/home/ada/{cwd}")
+            for at in range(times):
+                talk.user(f"src/dock.py of {number} {at}")
+            talk.write(tmp_path / "logs")
+            if number == 2:
+                going_on = talk.fork(20)
+                going_on.user("src/dock.py again")
+                going_on.write(tmp_path / "logs")
+        with open_memory(tmp_path / "memory") as memory:
+            memory.ingest([tmp_path / "logs"])
+            memory.index()
+            for _ in range(2):  # worked out, then as it was kept
+                found = memory.entity("dock.py")
+                told = [(thread.id[:8], len(thread.sessions), count) for thread, count in found.threads]
+                assert told == [("00000002", 2, 5), ("00000003", 1, 1), ("00000001", 1, 1)]
+                assert found.thread_count == 3
+
     @pytest.mark.parametrize("name", ["src/dock.py", "dock.py", "SRC/Dock.py"])
     def test_the_end_of_a_path_is_enough_and_case_does_not_matter(self, memory: Memory, name: str) -> None:
         assert memory.entity(name).entity.name == "src/dock.py"

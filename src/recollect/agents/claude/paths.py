@@ -26,6 +26,8 @@ def place(parts: Sequence[str]) -> Place | None:
     name = parts[-1] if parts else ""
     if len(parts) > 2 and parts[-2] == "tool-results":
         return (SPILL, DOCUMENT, parts[-3], "") if is_uuid(parts[-3]) else None
+    if len(parts) > 2 and parts[-3] == "subagents" and is_uuid(parts[-2]):
+        return None  # another agent's: below its `subagents` there are folders of sessions
     if name.startswith("agent-") and name.endswith(".meta.json"):
         return SIDECAR, DOCUMENT, name.removesuffix(".meta.json"), _session_above(parts)
     stem = name.removesuffix(".jsonl")

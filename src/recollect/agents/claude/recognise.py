@@ -71,5 +71,6 @@ def _is_record(record: Any) -> bool:
     if name in ("user", "assistant"):
         return "content" in dict_of(body.get("message")) and type(body.get("sessionId")) is str
     if name in _CHAIN_TYPES:
-        return type(body.get("uuid")) is str and type(body.get("sessionId")) is str
+        known = type(body.get("uuid")) is str and type(body.get("sessionId")) is str
+        return known and "systemPayload" not in body  # which others' events have
     return any(key in body for key in ("sessionId", "leafUuid", "messageId"))

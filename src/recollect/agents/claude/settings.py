@@ -14,21 +14,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.agents.claude import paths
-from recollect.agents.editing.change import Change, read_settings
+from recollect.agents.editing.change import Change
 from recollect.agents.editing.entries import (
+    document_at,
     hooks_in,
     json_change,
     json_removal,
+    missing_events,
     server_in,
     with_hooks,
     with_server,
     without_hooks,
     without_server,
 )
-from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.light.processes import program_path
-from recollect.values.errors import SettingsRefused
 from recollect.values.settings import AgentState, Commands, Installed
 
 # Seconds. A hook is done in a fraction of one; without a number Claude Code waits ten minutes.
@@ -89,7 +89,7 @@ class ClaudeSettings:
         hooks = [found for path in self._hook_files() for found in self._hooks_of(path, problems)]
         mcp = [Installed(path, line) for path, line in self._servers_of(problems) if line]
         for found in hooks:
-            problems += self._missing(found)
+            problems += missing_events(found, TIMEOUTS)
         plugin = self._plugin()
         if plugin and hooks:
             problems.append(f"the plugin {plugin} and the settings both run the hooks")
@@ -127,34 +127,29 @@ class ClaudeSettings:
         return list(dict.fromkeys((self._settings, self._project_settings)))
 
     def _hooks_of(self, path: Path, problems: list[str]) -> Iterator[Installed]:
-        document = _document_at(path, problems)
+        document = document_at(path, problems)
         for command, events in hooks_in(document).items():
             yield Installed(path, command, events)
         if document.value.get("disableAllHooks") is True:
             problems.append(f"{path}: `disableAllHooks` is set, so no hook runs")
 
     def _servers_of(self, problems: list[str]) -> Iterator[tuple[Path, str]]:
-        yield self._servers, server_in(_document_at(self._servers, problems))
-
-    def _missing(self, found: Installed) -> Iterator[str]:
-        missing = [event for event in TIMEOUTS if event not in found.events]
-        if missing:
-            yield f"{found.path}: no hook for {', '.join(missing)}"
+        yield self._servers, server_in(document_at(self._servers, problems))
 
     def _plugin(self) -> str:
         """The name under which our plugin is switched on, or ""."""
-        plugins = _document_at(self._settings, []).value.get("enabledPlugins")
+        plugins = document_at(self._settings, []).value.get("enabledPlugins")
         on = [name for name, is_on in plugins.items() if is_on] if isinstance(plugins, dict) else []
         return next((name for name in on if name.partition("@")[0] == "recollect"), "")
 
     def _plugin_problems(self, plugin: str) -> Iterator[str]:
         """What is wrong with the copy of the plugin that Claude Code made for itself."""
-        known = _document_at(self._root / "plugins" / "installed_plugins.json", []).value.get("plugins")
+        known = document_at(self._root / "plugins" / "installed_plugins.json", []).value.get("plugins")
         copies = known.get(plugin) if isinstance(known, dict) else None
         for copy in copies if isinstance(copies, list) else ():
             folder = copy.get("installPath") if isinstance(copy, dict) else None
             path = Path(folder if isinstance(folder, str) else self._root) / "hooks" / "hooks.json"
-            if set(hooks_in(_document_at(path, []))) - {shlex.join(self.commands.hook)}:
+            if set(hooks_in(document_at(path, []))) - {shlex.join(self.commands.hook)}:
                 again = f"`claude plugin uninstall {plugin}` and install it again"
                 yield (
                     f"{path}: runs another Recollect, or one by its name alone, or names another store:"
@@ -171,12 +166,3 @@ def cleanup_days(home: Path, environ: Mapping[str, str]) -> int:
         return CLEANUP_DAYS
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
     return int(value) if usable else CLEANUP_DAYS
-
-
-def _document_at(path: Path, problems: list[str]) -> Document:
-    """A settings file; one that cannot be read counts as empty, and the reason is noted."""
-    try:
-        return Document.parse(path, read_settings(path, to_write=False))
-    except SettingsRefused as error:
-        problems.append(str(error))
-        return Document(path, "", {})

@@ -9,7 +9,7 @@ captured at once; it has room for one program, and another's is left alone.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,15 @@ from recollect.agents.editing.change import Change, read_settings
 from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.entries import (
     SERVER,
+    document_at,
     hooks_in,
     json_change,
     json_removal,
+    missing_events,
     server_command,
     with_hooks,
     without_hooks,
 )
-from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
 from recollect.agents.editing.toml_text import Toml, toml_change, toml_removal
 from recollect.light.processes import program_path
@@ -88,9 +89,9 @@ class CodexSettings:
         problems: list[str] = []
         toml = self._toml(problems)
         paths = dict.fromkeys((self._hooks, self._project_hooks))
-        documents = [self._document(path, problems) for path in paths]
+        documents = [document_at(path, problems) for path in paths]
         hooks = [Installed(found.path, *item) for found in documents for item in hooks_in(found).items()]
-        problems += (problem for found in hooks for problem in _missing(found))
+        problems += (problem for found in hooks for problem in missing_events(found, TIMEOUTS))
         problems += (problem for document in documents for problem in unreviewed(document, toml.value))
         if hooks and not _hooks_are_on(toml.value):
             problems.append(f"{self._settings}: the feature `hooks` is switched off, so no hook runs")
@@ -134,13 +135,6 @@ class CodexSettings:
         except SettingsRefused as error:
             problems.append(str(error))
             return Toml(self._settings, "", {})
-
-    def _document(self, path: Path, problems: list[str]) -> Document:
-        try:
-            return Document.parse(path, read_settings(path, to_write=False))
-        except SettingsRefused as error:
-            problems.append(str(error))
-            return Document(path, "", {})
 
 
 def _with_entries(toml: Toml, notify: list[str] | None, server: Mapping[str, Any] | None) -> Toml:
@@ -187,12 +181,6 @@ def _our_server(toml: Toml) -> str:
     servers = toml.value.get(_TABLE[0])
     line = server_command(servers.get(SERVER)) if isinstance(servers, dict) else ""
     return line if is_ours(line) else ""
-
-
-def _missing(found: Installed) -> Iterator[str]:
-    missing = [event for event in TIMEOUTS if event not in found.events]
-    if missing:
-        yield f"{found.path}: no hook for {', '.join(missing)}"
 
 
 def _hooks_are_on(settings: Mapping[str, Any]) -> bool:

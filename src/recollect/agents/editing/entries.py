@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from recollect.agents.editing.change import Change, read_backup, read_settings
 from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.json_text import Document, Step
 from recollect.values.errors import SettingsRefused
+from recollect.values.settings import Installed
 
 SERVER = "recollect"
 SERVERS = "mcpServers"
@@ -52,6 +53,22 @@ def json_removal(path: Path, *removals: Removal) -> list[Change]:
     elif kept is None and not document.value:
         after = None  # we made this file
     return [Change(path, before, after, undo=True)]
+
+
+def document_at(path: Path, problems: list[str]) -> Document:
+    """A settings file; one that cannot be read counts as empty, and the reason is noted."""
+    try:
+        return Document.parse(path, read_settings(path, to_write=False))
+    except SettingsRefused as error:
+        problems.append(str(error))
+        return Document(path, "", {})
+
+
+def missing_events(found: Installed, wanted: Iterable[str]) -> Iterator[str]:
+    """What is wrong with hooks that do not run at each of these events."""
+    missing = [event for event in wanted if event not in found.events]
+    if missing:
+        yield f"{found.path}: no hook for {', '.join(missing)}"
 
 
 def with_hooks(document: Document, command: str, timeouts: Mapping[str, int]) -> Document:

@@ -6,6 +6,7 @@ A result is written twice: with the call it answers, and as what the model was s
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +16,9 @@ from recollect.agents.fields import (
     CALLS_OPEN_MAX,
     COPY,
     ERROR,
+    INJECTED,
     META,
+    SPILLED,
     OpenCalls,
     count_of,
     dict_of,
@@ -24,12 +27,20 @@ from recollect.agents.fields import (
     text_of,
     time_of,
 )
+from recollect.agents.injected import is_fenced
 from recollect.values.records import Entry, Kind, SessionFacts, Usage
 
 _FAILED = ("error", "cancelled")
 _EXIT_CODE = re.compile(r"^Exit Code: [1-9]", re.MULTILINE)
 # What the harness says in the person's place, at the start of a chat and after cutting it down.
-_CONTEXT = ("<session_context>", "<state_snapshot>", "This is the Gemini CLI. We are setting up the context")
+_SETUP = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
+_SUMMARY = "<state_snapshot>"
+_CONTEXT = (*_SETUP, _SUMMARY, "<hook_context>")
+_HOOKED = re.compile(r"\s*<hook_context>(.*?)</hook_context>\s*", re.DOTALL)
+_REFERENCED = "\n--- Content from referenced files ---"  # behind a prompt: what it named with @
+RESULTS_AGAIN = "_response"  # behind the id of a message: its results, as a resumed chat states them again
+_WRAPPED = re.compile(r"\A<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)
+_SPILLED = "Output too large. Showing first "
 
 
 class Calls(OpenCalls):
@@ -53,13 +64,13 @@ class Calls(OpenCalls):
         return {**super().state(), "told": list(self._told)}
 
 
-def short_hash(text: str) -> str:
+def short_hash(text: str, size: int = 6) -> str:
     """Enough to tell a few hundred texts of one chat apart."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
 
-def entries_of(message: dict[str, Any], calls: Calls) -> list[Entry]:
-    """Its entries, at least one."""
+def entries_of(message: dict[str, Any], calls: Calls, *, aside: bool = False) -> list[Entry]:
+    """Its entries, at least one; `aside`: in a subagent's chat, where no person speaks."""
     time_ms, model = time_of(message.get("timestamp")), text_of(message.get("model"))
     if message.get("type") not in ("user", "gemini"):
         flags = ERROR if message.get("type") == "error" else 0
@@ -67,17 +78,47 @@ def entries_of(message: dict[str, Any], calls: Calls) -> list[Entry]:
     found = [
         Entry(
             Kind.THOUGHT,
-            _thought(dict_of(each)),
+            thought_text(dict_of(each)),
             0,
             time_of(dict_of(each).get("timestamp")) or time_ms,
             model=model,
         )
         for each in list_of(message.get("thoughts"))
     ]
-    found += _content(message, time_ms, model, calls)
+    if not found:
+        found = [
+            Entry(Kind.THOUGHT, text_of(part.get("text")), 0, time_ms, model=model)
+            for part in map(dict_of, list_of(message.get("content")))
+            if part.get("thought") is True
+        ]
+    if message.get("type") == "user":
+        found += _asked(message, time_ms, aside)
+    elif text := _text(message.get("content")):
+        found.append(Entry(Kind.ANSWER, text, 0, time_ms, model=model))
+    found += _parts(message.get("content"), time_ms, model, calls)
     for call in map(dict_of, list_of(message.get("toolCalls"))):
         found += _called(call, time_of(call.get("timestamp")) or time_ms, model, calls)
     return found or [Entry(Kind.EVENT, "", 0, time_ms)]
+
+
+def said_text(message: dict[str, Any]) -> str:
+    """A message's own words, without its thoughts."""
+    return _text(message.get("content"))
+
+
+def without_hooks(text: str) -> str:
+    """A prompt without what a hook told before it."""
+    return _HOOKED.sub("", text, count=1) if text.lstrip().startswith("<hook_context>") else text
+
+
+def is_setup(text: str) -> bool:
+    """Whether the client says this at the start of every chat."""
+    return text.lstrip().startswith(_SETUP)
+
+
+def is_summary(text: str) -> bool:
+    """Whether this is what is left of a chat that was cut down."""
+    return text.lstrip().startswith(_SUMMARY)
 
 
 def usage_of(message: dict[str, Any], facts: SessionFacts) -> list[Usage]:
@@ -99,16 +140,32 @@ def usage_of(message: dict[str, Any], facts: SessionFacts) -> list[Usage]:
     ]
 
 
-def _content(message: dict[str, Any], time_ms: int, model: str, calls: Calls) -> list[Entry]:
-    content, is_user = message.get("content"), message.get("type") == "user"
+def _asked(message: dict[str, Any], time_ms: int, aside: bool) -> list[Entry]:
+    """What a person typed, and what the client put before and behind it."""
+    text = _text(message.get("content"))
+    if not text:
+        return []
+    hooked = _HOOKED.match(text)
+    said = text[hooked.end() :] if hooked else text
+    if aside or not said or said.lstrip().startswith(_CONTEXT):
+        return [_told(text, time_ms)]
+    typed, mark, referenced = said.partition(_REFERENCED)
+    if shown := _text(message.get("displayContent")):
+        typed = _HOOKED.sub("", shown, count=1)
+    found = [_told(hooked[0].strip(), time_ms)] if hooked else []
+    found.append(Entry(Kind.PROMPT, typed, 0, time_ms))
+    return [*found, _told((mark + referenced).strip(), time_ms)] if mark else found
+
+
+def _told(text: str, time_ms: int) -> Entry:
+    """What no person typed; Recollect's own, where our hook told it."""
+    hooked = _HOOKED.fullmatch(text)
+    own = INJECTED if hooked and is_fenced(html.unescape(hooked[1])) else 0
+    return Entry(Kind.CONTEXT, text, META | own, time_ms)
+
+
+def _parts(content: Any, time_ms: int, model: str, calls: Calls) -> list[Entry]:
     found = []
-    if text := _text(content):
-        if not is_user:
-            found.append(Entry(Kind.ANSWER, text, 0, time_ms, model=model))
-        elif text.lstrip().startswith(_CONTEXT):
-            found.append(Entry(Kind.CONTEXT, text, META, time_ms))
-        else:
-            found.append(Entry(Kind.PROMPT, text, 0, time_ms))
     for part in map(dict_of, list_of(content)):
         if "inlineData" in part or "fileData" in part:
             found.append(Entry(Kind.IMAGE, "", 0, time_ms))
@@ -143,17 +200,20 @@ def _result(call: dict[str, Any], time_ms: int, calls: Calls) -> Entry:
         if "functionResponse" in dict_of(part)
     ]
     given = [dict_of(each.get("response")) for each in answers]
-    text = "\n".join(filter(None, map(_response, given))) or text_of(call.get("resultDisplay"))
+    text = "\n".join(filter(None, map(response_text, given))) or text_of(call.get("resultDisplay"))
+    text = _WRAPPED.sub(r"\1", text)  # the client's word to the model, not the tool's
     id_ = text_of(call.get("id")) or next((text_of(each.get("id")) for each in answers), "")
     named = text_of(call.get("name")) or next((text_of(each.get("name")) for each in answers), "")
     tool, flags = calls.answered(id_, text)
     failed = call.get("status") in _FAILED or any("error" in each for each in given)
     if failed or _EXIT_CODE.search(text):
         flags |= ERROR
+    if text.startswith(_SPILLED):
+        flags |= SPILLED
     return Entry(Kind.RESULT, text, flags, time_ms, named or tool, id_)
 
 
-def _response(given: dict[str, Any]) -> str:
+def response_text(given: dict[str, Any]) -> str:
     """What a tool said: its output or its error, else all of it."""
     for name in ("output", "error"):
         if text := text_of(given.get(name)):
@@ -161,7 +221,7 @@ def _response(given: dict[str, Any]) -> str:
     return json_of(given) if given else ""
 
 
-def _thought(thought: dict[str, Any]) -> str:
+def thought_text(thought: dict[str, Any]) -> str:
     return "\n".join(filter(None, (text_of(thought.get("subject")), text_of(thought.get("description")))))
 
 
@@ -169,5 +229,8 @@ def _text(content: Any) -> str:
     """A message's text, which is one string or in parts that follow on one another."""
     if type(content) is str:
         return content
-    parts = [part if type(part) is str else text_of(dict_of(part).get("text")) for part in list_of(content)]
-    return "".join(parts)
+    return "".join(
+        part if type(part) is str else text_of(dict_of(part).get("text"))
+        for part in list_of(content)
+        if dict_of(part).get("thought") is not True
+    )

@@ -10,14 +10,17 @@ stays said: of that list only messages count that were never stated before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from recollect.agents.cut import END, HEAD, cut, thing_in
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import (
+    EXPORTED,
     dict_of,
     facts_restored,
     facts_state,
+    has_said,
     list_of,
     not_an_object,
     note_answers,
@@ -25,13 +28,15 @@ from recollect.agents.fields import (
     time_of,
     unknown,
 )
-from recollect.agents.gemini.message import Calls, entries_of, short_hash, usage_of
+from recollect.agents.gemini.message import RESULTS_AGAIN, Calls, entries_of, short_hash, usage_of
 from recollect.agents.gemini.paths import project_name
+from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile
 from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, title_line
 
 _TYPES = ("user", "gemini", "info", "warning", "error")
-_IDS_MAX = 500  # of messages, remembered by a short hash
+_IDS_MAX = 1000  # of messages, remembered by a short hash
+_ID_BYTES = 3
 
 
 class GeminiParser:
@@ -40,10 +45,13 @@ class GeminiParser:
     def __init__(self, source: SourceFile, state: Mapping[str, Any], folder: str = "") -> None:
         self.facts = facts_restored(state["facts"]) if state else _first_facts(source, folder)
         self._calls = Calls(state)
+        # It began with what an export of ours wrote, and nobody has said anything since.
+        self._untouched: bool = state.get("untouched", False)
         self._ids: dict[str, None] = dict.fromkeys(state.get("ids", ()))
 
     def state(self) -> dict[str, Any]:
-        return {"facts": facts_state(self.facts), "ids": list(self._ids), **self._calls.state()}
+        untouched = {"untouched": True} if self._untouched else {}
+        return {"facts": facts_state(self.facts), "ids": list(self._ids), **untouched, **self._calls.state()}
 
     # -- a log -----------------------------------------------------------------------------
 
@@ -88,11 +96,14 @@ class GeminiParser:
 
     def _changed(self, facts: dict[str, Any], name: str = "$set") -> Parsed:
         """Facts that changed, and those messages of a history that were never stated."""
-        self._note(facts)
-        found = [Entry(Kind.EVENT, text_of(facts.get("summary")), 0, time_of(facts.get("lastUpdated")))]
+        copied = self._note(facts)
+        summary, time_ms = text_of(facts.get("summary")), time_of(facts.get("lastUpdated"))
+        found = [Entry(Kind.EVENT, summary, copied, time_ms)]
         usages = []
         for message in map(dict_of, list_of(facts.get("messages"))):
             id_ = text_of(message.get("id"))
+            if id_.endswith(RESULTS_AGAIN) and self._is_known(id_.removesuffix(RESULTS_AGAIN)):
+                continue
             if id_ and not self._is_known(id_) and message.get("type") in _TYPES:
                 found += self._entries(message)
                 usages += usage_of(message, self.facts)
@@ -112,26 +123,42 @@ class GeminiParser:
         )
 
     def _entries(self, message: dict[str, Any]) -> list[Entry]:
-        self.facts.saw(time_of(message.get("timestamp")))
         if model := text_of(message.get("model")):
             self.facts.model = model
-        found = entries_of(message, self._calls)
+        aside = self.facts.relation is Relation.SUBAGENT
+        found = entries_of(message, self._calls, aside=aside)
+        if message.get(WRITTEN_KEY) == WRITTEN_BY:
+            found = [replace(entry, flags=entry.flags | EXPORTED) for entry in found]
+        self._untouched = self._untouched and not has_said(found)
+        if not self._untouched:
+            self.facts.saw(time_of(message.get("timestamp")))
         for entry in found:
-            if entry.kind is Kind.PROMPT:
+            if entry.kind is Kind.PROMPT or (aside and entry.kind is Kind.CONTEXT):
                 self.facts.title_from(entry.text, TITLE_PROMPT)
         note_answers(self.facts, found)
         return found
 
-    def _note(self, facts: dict[str, Any]) -> None:
-        self.facts.id = self.facts.id or text_of(facts.get("sessionId"))
-        self.facts.root = self.facts.root or self.facts.id
-        self.facts.saw(time_of(facts.get("startTime")))
-        self.facts.saw(time_of(facts.get("lastUpdated")))
-        self.facts.titled(title_line(text_of(facts.get("summary"))), TITLE_AGENT)
+    def _note(self, told: dict[str, Any]) -> int:
+        """Take in what is told of the session; answer with the flags of what an export of ours told."""
+        facts, copied = self.facts, 0
+        facts.id = facts.id or text_of(told.get("sessionId"))
+        facts.root = facts.root or facts.id
+        if told.get(WRITTEN_KEY) == WRITTEN_BY:
+            copied = EXPORTED
+            if not facts.ended_ms:
+                self._untouched, facts.relation = True, Relation.FORK
+                facts.parent = facts.root = text_of(told.get(WRITTEN_FROM_KEY)) or facts.id
+        if not self._untouched:
+            facts.saw(time_of(told.get("startTime")))
+            facts.saw(time_of(told.get("lastUpdated")))
+        facts.titled(title_line(text_of(told.get("summary"))), TITLE_AGENT)
+        if not facts.cwd:
+            facts.cwd = next(filter(None, map(text_of, list_of(told.get("directories")))), "")
+        return copied
 
     def _is_known(self, id_: str) -> bool:
         """Whether a message was stated before; from now on it was."""
-        short = short_hash(id_)
+        short = short_hash(id_, _ID_BYTES)
         known = short in self._ids
         self._ids.pop(short, None)
         self._ids[short] = None

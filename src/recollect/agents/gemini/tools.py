@@ -21,4 +21,8 @@ TOOLS = Tools(
     edited=(edited_arguments,),
     read=frozenset({"read_file"}),
     fetch=frozenset({"google_web_search", "web_fetch"}),
+    delegate=frozenset({"invoke_agent", "delegate_to_agent", "codebase_investigator", "generalist"}),
+    ask=frozenset({"ask_user"}),
+    propose=frozenset({"exit_plan_mode"}),
+    prepare=frozenset({"enter_plan_mode"}),
 )

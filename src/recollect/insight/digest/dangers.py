@@ -8,9 +8,9 @@ neither is what only looks: at another machine, into a database, through what wa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from recollect.insight.digest.steps import Exchange, Step, once
 from recollect.insight.shell import COMMAND_CHARS_MAX, Simple
@@ -27,6 +27,7 @@ PASTED = "secret pasted"
 PIPED = "download piped into a shell"
 PERMISSIONS = "permissions opened"
 PRODUCTION = "production target"
+DISK = "disk overwritten"
 
 _COMMAND_CHARS = 200
 _PROMPT_CHARS = 20_000  # in which a secret is looked for
@@ -57,22 +58,54 @@ def pastes_secret(exchange: Exchange) -> bool:
 def kinds_of(step: Step) -> dict[str, Simple]:
     """Which kinds a step's command is of, each with the part that makes it so."""
     found: dict[str, Simple] = {}
-    fetched: Simple | None = None  # what the next one reads
+    line: list[Simple] = []  # what is piped into the next one
+    taker: Simple | None = None  # what takes the next one's output as a part of itself
     assigned = dict(_ASSIGNED.findall(step.command[:COMMAND_CHARS_MAX])) if "=" in step.command else {}
     for part in step.parts:
         if assigned and any("$" in word for word in part.words):
             part = replace(part, words=tuple(_expanded(word, assigned) for word in part.words))
         for kind in _kinds(part):
             found.setdefault(kind, part)
-        if fetched is not None and part.program in _SHELLS and _runs_what_it_reads(part):
-            found.setdefault(PIPED, replace(fetched, words=(*fetched.words, "|", *part.words)))
-        fetches = part if part.program in ("curl", "wget") else fetched
-        fetched = fetches if part.piped else None
+        if deleting := _deletes_what_it_reads(part, line):
+            found.setdefault(DELETE, deleting)
+        if piped := _runs_download(part, line, taker):
+            found.setdefault(PIPED, piped)
+        line = [*line, part] if part.piped else []
+        taker = part if part.reads else None
     return found
 
 
+def _deletes_what_it_reads(part: Simple, line: Sequence[Simple]) -> Simple | None:
+    """What is told of `... | xargs rm -rf`, unless what is piped into it looks for what is thrown away."""
+    if part.program != "xargs" or "rm" not in part.arguments or "git" in part.arguments:
+        return None
+    recursive = any(_RECURSIVE.match(word) for word in part.words[part.words.index("rm") :])
+    if not recursive or any(_is_throw_away(word) for each in line for word in each.arguments):
+        return None
+    return _joined([*line, part])
+
+
+def _runs_download(part: Simple, line: Sequence[Simple], taker: Simple | None) -> Simple | None:
+    """What is told of a download that a shell or an interpreter runs: piped, or as a part of its words."""
+    if part.program in _FETCHES and taker is not None and _is_what_runs(taker):
+        opening = "$(" if taker.words[-1] == "$" else "<("
+        words = [word for word in taker.words if word != "$"]
+        return replace(taker, words=(*words, f"{opening}{' '.join(part.words)})"))
+    if part.program in _RUNS and any(map(_FETCHED.match, part.words[1:])) and _is_what_runs(part):
+        return part
+    fetching = next((each for each in line if each.program in _FETCHES), None)
+    if fetching is not None and part.program in _SHELLS and _runs_what_it_reads(part):
+        return _joined([fetching, part])
+    return None
+
+
+def _joined(line: Sequence[Simple]) -> Simple:
+    words = [word for each in line for word in ("|", *each.words)]
+    return replace(line[0], words=tuple(words[1:]))
+
+
 def _kinds(part: Simple) -> Iterator[str]:
-    judge = _JUDGES.get(part.program)
+    judge = _JUDGES.get(part.program) or (_disk if part.program.split(".")[0] == "mkfs" else None)
     if judge is not None:
         yield from judge(part)
     if part.host and _is_machine(part.host) and _acts(part):
@@ -106,7 +139,9 @@ def _remove_item(part: Simple) -> Iterator[str]:
 
 def _find(part: Simple) -> Iterator[str]:
     named = [name for option, name in pairwise(part.words) if option in ("-name", "-iname", "-path")]
-    if (part.has("-delete") or "rm" in part.words) and not (named and all(map(_is_throw_away, named))):
+    roots = list(takewhile(lambda word: word[0] not in "-(!\\", part.words[1:]))
+    is_harmless = any(looked and all(map(_is_throw_away, looked)) for looked in (named, roots))
+    if (part.has("-delete") or "rm" in part.words) and not is_harmless:
         yield DELETE
 
 
@@ -122,7 +157,7 @@ def _git(part: Simple) -> Iterator[str]:
             yield FORCE_PUSH
         if part.has("--delete", "-d") or any(word.startswith(":") and len(word) > 1 for word in given):
             yield REMOTE_DELETE
-    elif verb == "clean" and any(_CLEANS.match(word) for word in part.words):
+    elif verb == "clean" and any(map(_CLEANS.match, part.words)) and not any(map(_TRIES.match, part.words)):
         yield DELETE
     elif (
         (verb == "reset" and part.has("--hard"))
@@ -170,6 +205,18 @@ def _echo(part: Simple) -> Iterator[str]:
         yield SECRET
 
 
+def _password(part: Simple) -> Iterator[str]:
+    if len(part.words) > 2 and part.words[1].startswith("-p"):
+        given = part.words[1][2:] or part.words[2]
+        if not given.startswith("$"):
+            yield SECRET
+
+
+def _disk(part: Simple) -> Iterator[str]:
+    if any(map(_DEVICE.match, part.arguments)):
+        yield DISK
+
+
 def _environment(part: Simple) -> Iterator[str]:
     if part.program == "printenv" and not part.piped:
         yield SECRET
@@ -203,6 +250,12 @@ def _acts(part: Simple) -> bool:
     if part.program == "cp" and part.arguments and _BACKUP.search(part.arguments[-1]):
         return False
     return part.program in _CHANGES or any(_SYSTEM.match(path) for path in part.writes)
+
+
+def _is_what_runs(part: Simple) -> bool:
+    """Whether a shell, an interpreter or `eval` is handed a download as its program: its first word."""
+    given = [word for word in part.words[1:] if not word.startswith("-")]
+    return part.program in _RUNS and (not given or given[0] == "$" or bool(_FETCHED.match(given[0])))
 
 
 def _runs_what_it_reads(part: Simple) -> bool:
@@ -242,6 +295,8 @@ _JUDGES: dict[str, _Judge] = {
     "echo": _echo,
     "printf": _echo,
     "printenv": _environment,
+    "sshpass": _password,
+    "dd": _disk,
     "kubectl": _cluster,
     "helm": _cluster,
     "terraform": _cluster,
@@ -253,6 +308,8 @@ _JUDGES: dict[str, _Judge] = {
 }
 _GIT = frozenset({"push", "reset", "rebase", "filter-branch", "filter-repo", "clean", "reflog", "update-ref"})
 _SHELLS = frozenset({"bash", "sh", "zsh", "python", "python3", "node", "iex"})
+_RUNS = _SHELLS | {"eval", "source", "."}
+_FETCHES = ("curl", "wget")
 _ASKED = frozenset(
     {"systemctl", "service", "docker", "podman", "nginx", "apt", "apt-get", "dnf", "yum", "git"}
 )
@@ -270,7 +327,8 @@ _CHANGES = frozenset(
 )
 _OWN = frozenset({"-c", "-m", "-e", "-p", "--eval", "--print"})
 _RECURSIVE = re.compile(r"-[a-zA-Z]*[rR][a-zA-Z]*$|--recursive$")
-_CLEANS = re.compile(r"-[a-zA-Z]*f")
+_CLEANS = re.compile(r"-[a-zA-Z]*f|--force$")
+_TRIES = re.compile(r"-[a-zA-Z]*n")
 _DROPS = re.compile(
     r"\b(?:drop\s+(?:table|database|schema|index|view|column|user)|truncate\s+(?:table\s+)?\w|flushall"
     r"|flushdb|dropdatabase"
@@ -284,10 +342,12 @@ _WRITES = re.compile(
 )
 _SYSTEM = re.compile(r"/(?:etc|usr|opt|srv|var/www|root|home)/")
 _BACKUP = re.compile(r"\b(?:bak|backup|orig|old)\b")
+_FETCHED = re.compile(r"\s{0,8}(?:\$\(|`)\s{0,8}(?:curl|wget)\s")
 _REFS = re.compile(r"git/refs/")
 _ASSIGNED = re.compile(r"(?:^|[\s;&(])([A-Za-z_]\w{0,40})=[\"']?([^\s\"';&]{1,300})")
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,40})\}?")
 _OPENED = re.compile(r"[0-7]?[0-7][0-7][2367]|[ao]+[+=][rx]*w[rwx]*|o\+[rwx]+")
+_DEVICE = re.compile(r"(?:of=)?/dev/(?!(?:null|zero|full|std\w+|fd|shm|tty\w*|pts|loop\d*|ram\d*)(?:/|$))\w")
 _SECRET_FILE = re.compile(
     r"(?:^|/)\.env(?:\.(?!example|sample|template)\w+)?$|id_(?:rsa|ed25519|ecdsa)$|\.pem$"
     r"|credentials(?:\.json)?$|\.netrc$|\.pgpass$",

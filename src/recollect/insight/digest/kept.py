@@ -10,14 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import orjson
 
+from recollect.insight.spared import spared
 from recollect.search.digest_rows import DIGESTS, DigestRows
+from recollect.search.projects import worked_out
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, stored_table
 from recollect.values.digests import (
@@ -33,14 +35,20 @@ from recollect.values.digests import (
     Trouble,
 )
 from recollect.values.errors import DerivedDamaged
+from recollect.values.lazy import lazy
 from recollect.values.stored import Session
 
 _KEYS = re.compile(r'"[a-z_]+":(?:"(?:[0-9a-f]{12}(?:\.\d+)?)?"|\d+)?')  # names, ids and numbers: no words
 _STALE_MIN = 200  # superseded rows that are not worth clearing out
+_WORK = ("asked", "tools")  # what a digest tells of where anything was done
 
 
-class Digests(DigestRows):
+class Digests:
     """The digests of a view's sessions: as they are kept, or made now for one that went on since."""
+
+    def __init__(self, view: View) -> None:
+        self._view, self._rows = view, worked_out(view, DigestRows)
+        self.row_of = self._rows.row_of
 
     def of(self, session: Session) -> Digest:
         """What happened in a session."""
@@ -51,30 +59,53 @@ class Digests(DigestRows):
                 return _digest(str(text))
         from recollect.insight.digest.session import digest_of  # what reads a log is heavy to import
 
-        return digest_of(list(self._view.entries(session)), session.facts)
+        entries, facts = list(self._view.entries(session)), session.facts
+        what = f"session {facts.id[:8]}"
+        return spared(what, lambda: digest_of(entries, facts), lambda: digest_of((), facts))
 
     def telling(self, field: str, sessions: Iterable[Session]) -> Iterator[tuple[Session, Digest]]:
         """Those of some sessions whose digest tells something in a field; the others are not put together."""
-        try:
-            texts = self._view.derived(DIGESTS, only=("digest",))["digest"]
-        except DerivedDamaged:
-            texts = None
-        for session in sessions:
-            row = self.row_of(session)
-            if row is None or texts is None:
+        for session, text in self._kept(sessions):
+            if not text:
                 if getattr(digest := self.of(session), field):
                     yield session, digest
-            elif f'"{field}":' in (text := str(texts[row])) and getattr(digest := _digest(text), field):
+            elif f'"{field}":' in text and getattr(digest := _digest(text), field):
                 yield session, digest
 
-    def texts(self) -> tuple[list[str], list[str]]:
-        """What is kept of all sessions, and their titles, by row, in small letters; "" where damaged."""
+    def with_work(self, sessions: Mapping[int, Session]) -> dict[int, Session]:
+        """Those of some sessions whose digest `is_work`; where it is kept that shows without reading it."""
+        kept = zip(sessions, self._kept(sessions.values()), strict=True)
+        return {
+            row: session
+            for row, (session, text) in kept
+            if (any(f'"{field}":' in text for field in _WORK) if text else is_work(self.of(session)))
+        }
+
+    def _kept(self, sessions: Iterable[Session]) -> Iterator[tuple[Session, str]]:
+        """Each session with its digest as it is kept, "" for one that has none."""
+        for session in sessions:
+            row = self.row_of(session)
+            yield session, "" if row is None or self._texts is None else self._texts[row]
+
+    @lazy
+    def _texts(self) -> list[str] | None:
+        """All that is kept, by row, None where it does not read."""
         try:
-            kept = self._view.derived(DIGESTS, only=("digest", "title"))
+            return list(map(str, self._view.derived(DIGESTS, only=("digest",))["digest"]))
         except DerivedDamaged:
-            return [""] * len(self._entries), [""] * len(self._entries)
-        digests = [_KEYS.sub(" ", str(text)).casefold() for text in kept["digest"]]
-        return digests, [str(text).casefold() for text in kept["title"]]
+            return None
+
+    @lazy
+    def words(self) -> list[tuple[str, str]]:
+        """For each row what is kept of its session, and its title, in small letters; "" where damaged."""
+        titles = [title.casefold() for title in self._rows.titles]
+        texts = [""] * len(titles) if self._texts is None else self._texts
+        return list(zip((_KEYS.sub(" ", text).casefold() for text in texts), titles, strict=True))
+
+
+def is_work(digest: Digest) -> bool:
+    """Whether anything was asked or called."""
+    return any(getattr(digest, field) for field in _WORK)
 
 
 def digest_columns(made: Sequence[tuple[Session, Digest]]) -> dict[str, Column]:

@@ -33,7 +33,8 @@ def lookup(sessions: Sessions, digests: Digests, node: Node, limit: int) -> Dige
     terms = terms_of(" ".join(words_of(node)))[:TERMS_MAX]
     known = _Known(sessions, digests)
     passing = [each for each in known.all() if known.passes(node, each)]
-    scores = _scores(terms, [known.text(row) for _, row in passing], [known.title(row) for _, row in passing])
+    told = [digests.words[row] for _, row in passing]
+    scores = _scores(terms, [text for text, _ in told], [title for _, title in told])
     found = [
         (score, session)
         for score, (session, _) in zip(scores, passing, strict=True)
@@ -61,7 +62,6 @@ class _Known:
 
     def __init__(self, sessions: Sessions, digests: Digests) -> None:
         self._sessions, self._digests = sessions, digests
-        self._texts, self._titles = digests.texts()
         self._named: dict[Is, frozenset[str]] = {}
 
     def all(self) -> Iterator[tuple[Session, int]]:
@@ -69,12 +69,6 @@ class _Known:
             row = self._digests.row_of(session)
             if row is not None and is_conversation(session.facts.agent) and not session.copied:
                 yield session, row
-
-    def text(self, row: int) -> str:
-        return self._texts[row]
-
-    def title(self, row: int) -> str:
-        return self._titles[row]
 
     def passes(self, node: Node, each: tuple[Session, int]) -> bool:
         """Whether a digest is what a query asks for; words that only rank are no filter."""
@@ -88,7 +82,7 @@ class _Known:
             words = (
                 terms_of(node.text) if isinstance(node, Word) else [" ".join(node.text.casefold().split())]
             )
-            return all(word in self._texts[row] for word in words)
+            return all(word in self._digests.words[row][0] for word in words)
         if isinstance(node, AllOf | AnyOf):
             return (all if isinstance(node, AllOf) else any)(self._fits(part, each) for part in node.nodes)
         if isinstance(node, Not):

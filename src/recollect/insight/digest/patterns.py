@@ -61,6 +61,7 @@ class _Look:
         self.answer_id, self.answer = (said.id, said.entry.text[:_ANSWER_CHARS]) if said else ("", "")
         self.has_plan = bool(words.PLAN_GIVEN.match(self.asked.lstrip()))
         self.is_reported = bool(words.REPORTED.search(self.asked))
+        self.is_review_wanted = bool(words.REVIEW_ASKED.search(self.request))
 
     def step_where(self, rule: Callable[[Step], object]) -> str:
         return next((step.call.id for step in self.steps if rule(step)), "")
@@ -163,7 +164,7 @@ def _tries(step: Step) -> bool:
 
 
 def _debugging(look: _Look) -> str:
-    if look.has_plan or words.REVIEW_ASKED.search(look.request):
+    if look.has_plan or look.is_review_wanted:
         return ""
     is_told = look.is_reported and (words.WHY.search(look.asked) or words.CAUSE.search(look.answer))
     if is_told or "root cause" in look.answer.lower():
@@ -249,11 +250,11 @@ def _records_decision(step: Step) -> bool:
 def _review(look: _Look) -> str:
     if look.has_plan:
         return ""
-    is_asked = words.REVIEW_ASKED.search(look.asked)
     for step in look.steps:
         if any(words.REVIEWS.search(" ".join(part.words[:4])) for part in step.parts):
+            is_asked = words.REVIEW_ASKED.search(look.asked)
             return step.call.id if is_asked or words.FINDINGS.search(look.answer) else ""
-    return look.answer_id if words.REVIEW_ASKED.search(look.request) else ""
+    return look.answer_id if look.is_review_wanted else ""
 
 
 _RULES: dict[str, Callable[[_Look], str]] = dict(

@@ -190,7 +190,8 @@ _REASON = re.compile(
 )
 _OFFERS = re.compile(r"\?|？|\b(?:option|approach|alternativ)", re.IGNORECASE)
 _NUMBER = re.compile(r"^\W{0,3}(?:option |the )?(\d|[a-d])(?=[).:,]|\W*$)", re.IGNORECASE)
-_QUESTION = re.compile(r"[^!?。！？\n]*[^\W\d][?？]|[^!?。！？\n]*\)[?？]")
+# Only from where a sentence begins: a long text that asks nothing is read in linear time.
+_QUESTION = re.compile(r"(?<![^!?。！？\n])[^!?。！？\n]++(?<=[^\W\d]|\))[?？]")
 _SENTENCE_START = re.compile(r"(?<=[a-z\d`)][.:])\s+(?=\S{1,40}\s)")
 _ALTERNATIVES = re.compile(r"\bor\b|それとも|か、", re.IGNORECASE)
 _AGREES = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from recollect.insight.entities.mention import Gathered
 from recollect.insight.entities.prose import add_import
@@ -14,13 +15,13 @@ _NUMBERED = re.compile(
 )
 _NUMBERED_CHARS = 600  # in so many characters it shows whether lines are numbered
 
-# One look at the beginning of each line says most of it: what is declared there, and how.
+# One look at the beginning of each line says most of it: what is declared there, and how. It begins with a
+# line break, which is found sooner than `^`.
 _DECLARED = re.compile(
-    r"^[ \t+-]*(?:(?:export|default|declare|pub(?:\([\w: ]+\))?|public|private|protected|internal|static"
+    r"\n[ \t+-]*(?:(?:export|default|declare|pub(?:\([\w: ]+\))?|public|private|protected|internal|static"
     r"|abstract|final|sealed|async|const|unsafe|override|open|data|inline)[ \t]+)*"
     r"(def|fn|func|function\*?|fun|class|struct|enum|trait|interface|impl|type|protocol|record|mod|use|from|import)\b"
-    r"(?:<[^>\n]{0,60}>)?[ \t]*([^\n]{1,400})",
-    re.MULTILINE,
+    r"(?:<[^>\n]{0,60}>)?[ \t]*([^\n]{1,400})"
 )
 _FUNCTION = re.compile(r"(?:\([^)\n]{0,80}\)[ \t]*)?([A-Za-z_]\w*)[ \t]*[(<\[]")
 _TYPE = re.compile(r"([A-Z]\w*)")
@@ -72,7 +73,7 @@ def without_numbers(text: str) -> str:
 
 def read_code(text: str, found: Gathered, *, language: str = "") -> None:
     """What code defines, calls, imports, asks of the environment and of a database."""
-    for keyword, rest in _DECLARED.findall(text):
+    for keyword, rest in _DECLARED.findall(f"\n{text}"):
         _read_declared(keyword, rest, found, language)
     _read_imports(text, found, language)
     if "=>" in text:
@@ -150,15 +151,20 @@ def _add_function(name: str, found: Gathered) -> None:
 
 
 def _read_calls(text: str, found: Gathered, *, is_go: bool) -> None:
-    for backward in dict.fromkeys(_DELLAC.findall(text[::-1])):
-        name = backward[::-1]
-        if name in words("builtins") or not _HUMP.search(name) or name.isupper() or name[0].isdigit():
-            continue
+    for name in filter(None, map(_called_name, dict.fromkeys(_DELLAC.findall(text[::-1])))):
         if name[0].isupper() and not is_go and "_" not in name:
             if not found.has("function", name):
                 _add_class(name, found)
         else:
             found.add("function", name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _called_name(backward: str) -> str:
+    """What is called, from what stands there backwards; "" for what tells nothing."""
+    name = backward[::-1]
+    is_telling = _HUMP.search(name) and name not in words("builtins")
+    return name if is_telling and not name.isupper() and not name[0].isdigit() else ""
 
 
 def _add_class(name: str, found: Gathered) -> None:

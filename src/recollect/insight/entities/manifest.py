@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from recollect.insight.entities.lines import lines_with
 from recollect.insight.entities.mention import Gathered
 from recollect.insight.entities.shell import read_command
 from recollect.insight.entities.words import known_names, words
@@ -16,6 +17,7 @@ _SECTION = re.compile(r"\s*\[\[?\s*([\w.\"'@/ -]{1,80}?)\s*\]\]?\s*$")
 _ASSIGNED = re.compile(r"\s*([\w.-]{1,60}|\"[^\"]{1,60}\")\s*=\s*(.*)")
 _YAML_KEY = re.compile(r"( {0,4})([\w-]{2,50}):(?: (.*)|$)")
 _ALLOWED = re.compile(r"Bash\(([a-z][\w ./-]{1,80})")  # what an agent may run without asking
+_KEY = re.compile(r"[\w.@-]{2,60}")
 _PACKAGE = re.compile(r"(?:@[\w.-]+/)?[A-Za-z][\w.-]*")
 _VERSION = re.compile(r"\"?[\^~>=<v]*\s*\d|\"?(?:workspace|npm|file|latest|\*)|\{")
 _SETTINGS = re.compile(
@@ -79,11 +81,9 @@ def read_settings(text: str, path: str, found: Gathered) -> None:
 
 def read_named_keys(text: str, found: Gathered) -> None:
     """The keys of settings that sentences speak of beside the file that has them."""
-    if not any(each in text for each in _ENDINGS):
-        return
-    for line in text.split("\n"):
-        named = [each for each in _FILES.findall(line) if is_settings(each)] if "." in line else []
-        if not named:
+    for line in lines_with(text, _ENDINGS):
+        named = [each for each in _FILES.findall(line) if is_settings(each)]
+        if not named or ("`" not in line and "[" not in line):
             continue
         for keys, path in (*_KEY_IN.findall(line), *((keys, path) for path, keys in _KEY_OF.findall(line))):
             if is_settings(path):
@@ -171,5 +171,5 @@ def _read_yaml(lines: list[str], found: Gathered) -> None:
 
 
 def _add_key(name: str, found: Gathered) -> None:
-    if re.fullmatch(r"[\w.@-]{2,60}", name) and not name.isdigit() and "/" not in name:
+    if _KEY.fullmatch(name) and not name.isdigit() and "/" not in name:
         found.add("config_key", name)

@@ -55,6 +55,8 @@ class Gathered:
 
     def mentions(self) -> list[Mention]:
         """All of them, in the order they were found; of what reads as two things the more telling."""
+        if not any(type_ in _RATHER for type_, _ in self._found):
+            return list(self._found.values())
         written = {(each.type, each.written) for each in self._found.values()}
         return [
             each

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
+from recollect.insight.entities.lines import lines_with
 from recollect.insight.entities.mention import Gathered, fingerprint
 from recollect.insight.entities.words import words
 
@@ -19,15 +20,15 @@ _AUTHOR = re.compile(
     re.MULTILINE,
 )
 _BRANCHES = (
-    ("On branch ", re.compile(r"^On branch (\S+)", re.MULTILINE)),
-    ("...", re.compile(r"^## ([^\s.]+(?:\.[^\s.]+)*)\.\.\.", re.MULTILINE)),
+    ("On branch ", re.compile(r"^On branch (\S+)")),
+    ("...", re.compile(r"^## ([^\s.]+(?:\.[^\s.]+)*)\.\.\.")),
     ("ranch '", re.compile(r"ranch '([\w./-]+)'")),
-    ("fatal: '", re.compile(r"^fatal: '([\w./-]+)' is already", re.MULTILINE)),
-    (" -> ", re.compile(r"^ *(?:[0-9a-f.]{10,}|\* \[new branch\]) +[\w./-]+ +-> ([\w./-]+)", re.MULTILINE)),
-    (" [", re.compile(r"^\S+ +[0-9a-f]{7,40} \[([\w./-]+)\]$", re.MULTILINE)),
+    ("fatal: '", re.compile(r"^fatal: '([\w./-]+)' is already")),
+    (" -> ", re.compile(r"^ *(?:[0-9a-f.]{10,}|\* \[new branch\]) +[\w./-]+ +-> ([\w./-]+)")),
+    (" [", re.compile(r"^\S+ +[0-9a-f]{7,40} \[([\w./-]+)\]$")),
     ("RefName", re.compile(r"\"(?:head|base)RefName\": ?\"([\w./-]+)\"")),
     ("HEAD -> ", re.compile(r"HEAD -> ([\w./-]+)")),
-    (" * branch ", re.compile(r"^ \* branch +([\w./-]+) +->", re.MULTILINE)),
+    (" * branch ", re.compile(r"^ \* branch +([\w./-]+) +->")),
 )  # fmt: skip
 _REQUESTS = re.compile(
     r"^#?(\d{1,6})\t(?:[^\t\n]+\t([\w./-]+)\t(?:OPEN|DRAFT|MERGED|CLOSED)|OPEN\t|CLOSED\t)", re.MULTILINE
@@ -49,8 +50,9 @@ _SIGNS = (
     "rror", "fatal:", "FATAL", "panic", "xception", "ERR", "not found", "No such file", "denied", ": cannot ",
     "Failure", "ssertion", "ailed to ", "nable to ", "ould not ", "Cannot ",
 )  # fmt: skip
+# What begins with a line break is found far sooner than what begins with `^`.
 _COMPILERS = re.compile(
-    rf"^\.?[\w./-]+\.[a-z]{{1,5}}:\d+(?::\d+)?: ((?!warning|note|\s|\d)[^\n]{{4,{_LINE_CHARS}}})$",
+    rf"\n\.?[\w./-]+\.[a-z]{{1,5}}:\d+(?::\d+)?: ((?!warning|note|\s|\d)[^\n]{{4,{_LINE_CHARS}}})$",
     re.MULTILINE,
 )
 _KINDS = (
@@ -69,11 +71,15 @@ _REFUSED = re.compile(
     rf"|([Aa]ssertion.{{0,40}} failed.{{0,{_LINE_CHARS}}})$"
     rf"|\W{{0,6}}((?:[Ff]ailed to|[Uu]nable to|[Cc]ould not|Cannot find|Cannot read) .{{4,{_LINE_CHARS}}})$"
 )
+_REFUSALS = (  # one of them is in whatever was refused
+    " not found", "No such file", "ermission denied", ": cannot ", "panicked", "<tool_use_error>", "ssertion",
+    "ailed to ", "nable to ", "ould not ", "Cannot ",
+)  # fmt: skip
 _ABSENT = re.compile(
     r"(?:[\w/.-]+: (?:line \d+: |\d+: )?)?\"?([\w-]{2,30})\"?:? command not found"
     r"|.*command not found: ([\w-]{2,30})$"
 )
-_BUILT = re.compile(r"^# ([\w.-]+(?:/[\w.-]+)+)$", re.MULTILINE)
+_BUILT = re.compile(r"\n# ([\w.-]+(?:/[\w.-]+)+)$", re.MULTILINE)
 _TRACED = re.compile(r"File \"([^\"\n<]{2,200})\", line \d+")
 _NO_ERROR = re.compile(
     r"(?i)\b0 (?:errors?|failed|failures?)\b|\berror:? (?:handling|messages?|codes?|types?)\b"
@@ -99,8 +105,8 @@ def read_git(text: str, found: Gathered, *, lists_branches: bool = False, is_juj
         for name in _AUTHOR.findall(text) if "uthor" in text or "-by" in text or "Commit" in text else ():
             found.add("person", name)
     for sign, pattern in _BRANCHES:
-        if sign in text:
-            _add_branches(pattern.findall(text), found)
+        for line in lines_with(text, (sign,)) if sign in text else ():
+            _add_branches(pattern.findall(line), found)
     if "\t" in text:
         for number, branch in _REQUESTS.findall(text):
             found.add("issue", f"#{number}", number)
@@ -128,9 +134,10 @@ def read_people(text: str, found: Gathered) -> None:
 
 def read_errors(text: str, found: Gathered) -> None:
     """The errors that a text shows as having happened."""
-    for line in _telling_lines(text):
+    for line in lines_with(text, _SIGNS, _LINES_MAX):
+        line = line[: 2 * _LINE_CHARS]
         happened = _ERROR.match(line)
-        refused = None if happened else _REFUSED.match(line)
+        refused = _REFUSED.match(line) if not happened and any(map(line.__contains__, _REFUSALS)) else None
         if happened:
             add_error(happened[1], found)
         elif refused:
@@ -139,28 +146,15 @@ def read_errors(text: str, found: Gathered) -> None:
         if absent:
             found.add("command", absent[1] or absent[2])
     if ": " in text:
-        for message in _COMPILERS.findall(text):
+        for message in _COMPILERS.findall(f"\n{text}"):
             if any(word in message for word in _COMPLAINTS):
                 add_error(message, found)
     if "# " in text:
-        for path in _BUILT.findall(text):
+        for path in _BUILT.findall(f"\n{text}"):
             found.add("module", path)
     if 'File "' in text:
         for path in _TRACED.findall(text):
             found.add("file", path)
-
-
-def _telling_lines(text: str) -> Iterator[str]:
-    """The lines with a sign of trouble in them, in order."""
-    starts: set[int] = set()
-    for sign in _SIGNS:
-        at = text.find(sign)
-        while at >= 0 and len(starts) < _LINES_MAX:
-            starts.add(text.rfind("\n", 0, at) + 1)
-            at = text.find(sign, text.find("\n", at)) if text.find("\n", at) >= 0 else -1
-    for start in sorted(starts):
-        end = text.find("\n", start)
-        yield text[start : end if end >= 0 else len(text)][: 2 * _LINE_CHARS]
 
 
 def add_error(message: str, found: Gathered) -> None:

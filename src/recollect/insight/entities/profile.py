@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from shlex import quote
 from typing import NamedTuple
 
@@ -11,14 +12,19 @@ import numpy as np
 from recollect.insight.digest.kept import Digests
 from recollect.insight.entities.links import Links
 from recollect.insight.entities.momentum import STATES, WINDOWS_BEFORE, Window, moves, unusual
+from recollect.insight.threads import thread_of
 from recollect.search.mentions import TYPES, Mentions
-from recollect.search.projects import by_name
+from recollect.search.projects import by_name, worked_out
+from recollect.search.thread_rows import thread_rows
 from recollect.store.contract import Array, View
 from recollect.values.entities import Entity, EntityList, EntityProfile, Momentum, Move, Neighbour
 from recollect.values.errors import NotFound
+from recollect.values.history import Thread
 from recollect.values.lazy import lazy
+from recollect.values.stored import Session
 
 SESSIONS_LISTED = ENTRIES_LISTED = 8
+THREADS_LISTED = 5
 NEIGHBOURS_LISTED = 12
 NAMESAKES_LISTED = 5
 EVOLUTION_LISTED = 5
@@ -48,7 +54,7 @@ class Entities:
 
     def __init__(self, view: View, project: str = "") -> None:
         self._view, self._named = view, by_name(view)
-        self._mentions = Mentions(view)
+        self._mentions = worked_out(view, Mentions)
         self._entries, self._things = self._mentions.entries, self._mentions.things
         self._days = self._mentions.days
         if project:
@@ -63,7 +69,7 @@ class Entities:
             counts = np.where(self._mentions.types == TYPES.index(type_), counts, 0)
         order = np.argsort(-counts, kind="stable")[: int((counts > 0).sum())]
         numbers = order[: limit or None].tolist()
-        found = tuple(self._entity(number) for number in numbers)
+        found = tuple(self._entity(number, places) for number, places in self._places(numbers).items())
         return EntityList(found, len(order), self._mentions.unread)
 
     def momentum(self, kind: str, *, type_: str = "", days: int = 7, until: int, limit: int = 0) -> Momentum:
@@ -79,17 +85,19 @@ class Entities:
         if type_:
             found = [each for each in found if self._type(each.number) == type_]
         found.sort(key=lambda each: (-abs(each.score), each.number))
+        shown = found[: limit or None]
+        places = self._places(list(dict.fromkeys(each.number for each in shown)))
         listed = tuple(
             Move(
-                self._entity(each.number),
+                self._entity(each.number, places[each.number]),
                 each.state,
                 each.mentions,
                 each.usual,
                 each.score,
                 each.day,
-                self._steps(each.number, window),
+                self._steps(places[each.number], window),
             )
-            for each in found[: limit or None]
+            for each in shown
         )
         before = int(known.min()) if kind == "unusual" else max(window.before, int(known.min()))
         return Momentum(listed, len(found), before, window.first, window.last, self._mentions.unread)
@@ -101,7 +109,7 @@ class Entities:
         if not same:
             raise NotFound(f"nothing called {name!r} is mentioned", hint=self._hint(name))
         number = max(same, key=lambda each: (int(counts[each]), -each))
-        mine = self._things == number
+        mine = np.flatnonzero(self._things == number)
         rows, own_days = self._entries[mine], self._days[mine]
         owners = self._view.columns_at(rows.tolist(), "session")["session"]
         sessions = Counter(owners.tolist())
@@ -110,14 +118,15 @@ class Entities:
             last_days[owner] = max(last_days.get(owner, 0), day)
         latest = sorted(sessions, key=lambda row: (last_days[row], row), reverse=True)
         stored = self._view.session_rows()
-        links = Links(self._view, self._mentions, Digests(self._view))
+        links = Links(self._view, self._mentions, worked_out(self._view, Digests))
         days, by_day = np.unique(own_days, return_counts=True)
         return EntityProfile(
-            self._entity(number),
+            self._entity(number, mine),
             tuple(zip(days.tolist(), by_day.tolist(), strict=True)),
             tuple(self._projects(rows).items()),
             tuple((stored[row], sessions[row]) for row in latest[:SESSIONS_LISTED]),
             len(sessions),
+            *self._threads({row: sessions[row] for row in latest}),
             self._neighbours(number, rows, NEIGHBOURS_LISTED),
             *self._evolution(number, rows, own_days),
             links.of(number, rows, latest),
@@ -127,16 +136,42 @@ class Entities:
             self._mentions.unread,
         )
 
+    def _threads(self, sessions: Mapping[int, int]) -> tuple[tuple[tuple[Thread, int], ...], int]:
+        """The pieces of work that mention it most, and how many there are; `sessions`: the latest first."""
+        rows = self._named.worked_out(thread_rows)
+        counts: Counter[int] = Counter()
+        for row, mentions in sessions.items():
+            if row in rows:
+                counts[rows[row]] += mentions
+        best = dict(counts.most_common(THREADS_LISTED))
+        stored, groups = self._named.session_rows(), {first: dict[int, Session]() for first in best}
+        for row, first in rows.items():
+            if first in groups:
+                groups[first][row] = stored[row]
+        told = [(thread_of(group), best[first]) for first, group in groups.items()]
+        return tuple((thread, mentions) for thread, mentions in told if thread is not None), len(counts)
+
     def _namesakes(self, number: int, same: list[int], counts: Array) -> tuple[tuple[str, str], ...]:
         others = sorted((each for each in same if each != number), key=lambda each: -int(counts[each]))
         return tuple((self._type(each), self._mentions.name(each)) for each in others[:NAMESAKES_LISTED])
 
     @lazy
     def _counts(self) -> Array:
+        if self._things is self._mentions.things:
+            return self._mentions.counts
         return np.bincount(self._things, minlength=len(self._mentions.keys))
 
-    def _entity(self, number: int) -> Entity:
-        mine = self._things == number
+    def _places(self, numbers: Sequence[int]) -> dict[int, Array]:
+        """Where some things are mentioned, found for all of them at once."""
+        wanted = np.zeros(len(self._mentions.keys), bool)
+        wanted[list(numbers)] = True
+        found = np.flatnonzero(wanted[self._things])
+        found = found[np.argsort(self._things[found], kind="stable")]
+        starts, stops = (np.searchsorted(self._things[found], numbers, side) for side in ("left", "right"))
+        spans = zip(numbers, starts.tolist(), stops.tolist(), strict=True)
+        return {number: found[start:stop] for number, start, stop in spans}
+
+    def _entity(self, number: int, mine: Array) -> Entity:
         days, type_ = self._days[mine], self._type(number)
         mentions, days = len(days), days[days > 0]
         first, last = (int(days.min()), int(days.max())) if len(days) else (0, 0)
@@ -217,9 +252,9 @@ class Entities:
         told = zip(*(column.tolist() for column in columns), strict=True)
         return [_Moving(number, "unusual", *rest) for number, *rest in told]
 
-    def _steps(self, number: int, window: Window) -> tuple[int, ...]:
-        """Its mentions from the days before up to the window's end, a few steps a window."""
-        days = self._days[self._things == number].astype(np.int64)
+    def _steps(self, mine: Array, window: Window) -> tuple[int, ...]:
+        """The mentions of a thing from the days before up to the window's end, a few steps a window."""
+        days = self._days[mine].astype(np.int64)
         steps = (WINDOWS_BEFORE + 1) * BARS_A_WINDOW
         back = (window.last - days) * BARS_A_WINDOW // window.days
         back = back[(days > 0) & (back >= 0) & (back < steps)]

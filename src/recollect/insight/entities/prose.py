@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from recollect.insight.entities.lines import lines_with
 from recollect.insight.entities.mention import Gathered
 from recollect.insight.entities.shapes import SHAPES, TOKEN, Shape, is_verbal, shapes
 from recollect.insight.entities.words import Known, known_names, known_phrases, ordered_words, words
@@ -27,9 +28,11 @@ _AS_THEY_ARE = frozenset(
 _TICKED = re.compile(r"`([^`\n]{2,160})`")
 _CALLED = re.compile(r"([A-Za-z_$][\w$]*(?:(?:\.|::|\?\.)[A-Za-z_$][\w$]*)*)!?\(.*\)?;?")
 _NAMED = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|::)[A-Za-z_]\w*)*")
+_PARTED = re.compile(r"\.|::")
 _CLASS = re.compile(r"[A-Z][a-z0-9]+[A-Za-z0-9]*|[A-Z]{2,}[a-z]+\w*")
 _SLASH = re.compile(r"/[a-z][\w-]*(?:[:.][\w-]+)*")
 _ROUTE = re.compile(r"\b(GET|POST|PUT|PATCH|DELETE|HEAD) (/[\w/:{}.\[\]*-]*)")
+_METHODS = ("GET /", "POST /", "PUT /", "PATCH /", "DELETE /", "HEAD /")
 _SUBCOMMAND = re.compile(r" ([a-z][a-z-]{1,15})(?![\w./=])(?: ([a-z][\w:-]{1,24})(?![\w./=]))?")
 _BRANCH = re.compile(
     r"`([\w./-]+)` (?:feature )?branch\b|(main|master|develop) branch\b"
@@ -258,44 +261,45 @@ def _is_argument(before: str) -> bool:
 
 def read_prose(text: str, found: Gathered) -> None:
     """What sentences say: routes with their method, commands by name, what is called a branch or a folder."""
-    if " /" in text and any(
-        each in text for each in ("GET /", "POST /", "PUT /", "PATCH /", "DELETE /", "HEAD /")
-    ):
-        for method, path in _ROUTE.findall(text):
+    for line in lines_with(text, _METHODS) if " /" in text else ():
+        for method, path in _ROUTE.findall(line):
             found.add("api_endpoint", path, f"{method} {path}")
     for name in ordered_words("named programs"):
         if name in text:
             _read_program(f"{name} ", text, found)
-    for gate, pattern, kind in _SAID:
-        if gate in text:
-            for groups in pattern.findall(text):
+    for sign, pattern, kind in _SAID:
+        for line in lines_with(text, (sign,)) if sign in text else ():
+            for groups in pattern.findall(line):
                 name = next(filter(None, groups), "") if isinstance(groups, tuple) else groups
                 if name.lower() not in words("no names"):
                     found.add(kind, name)
     _read_before(" repo", _REPOSITORY, "repository", text, found)
     _read_before(" branch", _NAMED_BRANCH, "branch", text, found)
     _read_own(text, found)
-    for name in _TYPE.findall(text) if any(each in text for each in _TYPE_WORDS) else ():
-        if (
-            name not in known_names()
-            and name not in words("builtin types")
-            and name.lower() not in words("no names")
-        ):
-            found.add("class", name)
-    if " tool" in text or " Tool" in text:
-        for groups in _AGENT_TOOL.findall(text):
+    for line in lines_with(text, _TYPE_WORDS):
+        for name in _TYPE.findall(line):
+            if (
+                name not in known_names()
+                and name not in words("builtin types")
+                and name.lower() not in words("no names")
+            ):
+                found.add("class", name)
+    for line in lines_with(text, (" tool", " Tool")):
+        for groups in _AGENT_TOOL.findall(line):
             found.add("tool", "".join(groups))
-    if any(each in text for each in _ISSUE_WORDS):
-        for number in _NUMBERED_ISSUE.findall(text):
+    for line in lines_with(text, _ISSUE_WORDS):
+        for number in _NUMBERED_ISSUE.findall(line):
             found.add("issue", f"#{number}", number)
     if "`" in text:
         ticked = dict.fromkeys(each.strip() for each in _TICKED.findall(text))
         several = sum(bool(_CLASS.fullmatch(each)) for each in ticked) > 1
-        for groups in _FUNCTION.findall(text) if any(each in text for each in _FUNCTION_WORDS) else ():
-            if len("".join(groups)) > 2:
-                found.add("function", "".join(groups))
+        is_go = ".go" in text or "olang" in text
+        for line in lines_with(text, _FUNCTION_WORDS):
+            for groups in _FUNCTION.findall(line):
+                if len("".join(groups)) > 2:
+                    found.add("function", "".join(groups))
         for snippet in ticked:
-            read_ticked(snippet, found, several=several, is_go=".go" in text or "olang" in text)
+            read_ticked(snippet, found, several=several, is_go=is_go)
 
 
 def _read_program(program: str, text: str, found: Gathered) -> None:
@@ -318,7 +322,10 @@ _SAID = (
     ("module", _MODULE, "module"),
     ("crate", _MODULE, "module"),
     ("table", _TABLE, "database"),
-    (" `", _TICKET, "issue"),
+    ("bead", _TICKET, "issue"),
+    ("issue", _TICKET, "issue"),
+    ("ticket", _TICKET, "issue"),
+    ("epic", _TICKET, "issue"),
     ("folder", _FOLDER, "folder"),
     ("directory", _FOLDER, "folder"),
     ("setting", _SETTING, "config_key"),
@@ -411,14 +418,14 @@ def _is_program(name: str, found: Gathered) -> bool:
 
 
 def _add_called(name: str, found: Gathered) -> None:
-    last = re.split(r"\.|::", name)[-1]
+    last = _PARTED.split(name)[-1]
     if last not in words("builtins") and len(last) > 1:
         kind = "class" if _CLASS.fullmatch(last) and last == name else "function"
         found.add(kind, name)
 
 
 def _read_name(name: str, found: Gathered, *, several: bool) -> None:
-    last = re.split(r"\.|::", name)[-1]
+    last = _PARTED.split(name)[-1]
     if name in known_names() or last in words("builtins") or last in words("builtin types"):
         return
     if _CLASS.fullmatch(last) and not last.isupper():

@@ -50,6 +50,7 @@ _COMPOUND = re.compile(
 )
 _POSITION = re.compile(r"(?::\d+(?:-\d+)?){1,2}$|#L\d+.*$")
 _PARTS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_ENV_FILE = re.compile(r"\.env(?:\.\w+)*")
 _EXTENSION = re.compile(r"(.*[^.]|)\.([A-Za-z0-9_]{1,10})")
 
 
@@ -78,6 +79,8 @@ def shapes(token: str) -> tuple[Shape, ...]:
 
 
 def _shapes(token: str) -> list[Shape]:
+    if token.isalpha() and token.isascii():
+        return _plain(token) if len(token) > 1 else []
     found_in = _FOUND_IN.fullmatch(token) if token.count(":") > 1 else None
     if found_in:
         return [*_path(found_in[1]), *_shapes(found_in[2])]
@@ -182,7 +185,7 @@ def _number(word: str) -> list[Shape]:
     ticket = _TICKET.fullmatch(word) if "-" in word else None
     if ticket:
         return [Shape("issue", word, word)] if ticket[1] not in words("not tickets") else []
-    if _HASH.fullmatch(word) and not word.isdigit() and not word.isalpha():
+    if 7 <= len(word) <= 40 and _HASH.fullmatch(word) and not word.isdigit() and not word.isalpha():
         return [Shape("commit", word[:7], word)]
     between = _RANGE.fullmatch(word) if ".." in word else None
     if between:
@@ -196,7 +199,7 @@ def _number(word: str) -> list[Shape]:
 def _path(word: str) -> list[Shape]:
     if ":\\" in word[1:4] or ("\\" in word and "/" not in word):
         return _windows(word)
-    bare = _POSITION.sub("", word) if ":" in word or "#" in word else word
+    bare = _POSITION.sub("", word) if (":" in word and word[-1].isdigit()) or "#L" in word else word
     if "/" not in bare:
         return _bare_name(bare)
     if _ROUTE.fullmatch(word.partition("?")[0]):
@@ -258,11 +261,11 @@ def _is_file(path: str) -> bool:
 
 
 def _bare_name(name: str) -> list[Shape]:
-    if name in words("file names") or re.fullmatch(r"\.env(?:\.\w+)*", name):
+    if name in words("file names") or _ENV_FILE.fullmatch(name):
         return [Shape("file", name, name)]
     if name in words("bare folders"):
         return [Shape("folder", name, name)]
-    if name in known_names():
+    if "." not in name or name in known_names():
         return []
     found = _EXTENSION.fullmatch(name)
     if not found or not found[1] or found[1].replace(".", "").isdigit():
@@ -290,7 +293,11 @@ def _identifier(word: str) -> list[Shape]:
     compound = _COMPOUND.fullmatch(word) if "-" in word else None
     if compound and compound[1] in known_names():
         return [Shape("known", compound[1], compound[1])]
+    if "." in word or ":" in word:
+        return [Shape("qualified", word, word)] if _QUALIFIED.fullmatch(word) else []
     name = word.lstrip("$")
+    if not name.isidentifier():
+        return []
     if _SCREAMING.fullmatch(name):
         if name in words("env names") or ("_" in name and any(map(name.endswith, words("env endings")))):
             return [Shape("env_var", name, word)]
@@ -301,8 +308,6 @@ def _identifier(word: str) -> list[Shape]:
         return [Shape("camel", word, word)]
     if _PASCAL.fullmatch(word):
         return [Shape("pascal", word, word)]
-    if ("." in word or ":" in word) and _QUALIFIED.fullmatch(word):
-        return [Shape("qualified", word, word)]
     return []
 
 

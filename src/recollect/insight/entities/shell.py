@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from recollect.insight.entities.code import read_code, read_statements
 from recollect.insight.entities.mention import Gathered
 from recollect.insight.entities.prose import read_prose, read_words
 from recollect.insight.entities.shapes import shapes
 from recollect.insight.entities.words import words
-from recollect.insight.shell import Word, command_lines, parted, without_heredocs
+from recollect.insight.shell import Line, Word, command_lines, parted, without_heredocs
 
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=")
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]{2,})\b")
@@ -90,7 +91,7 @@ _MOVES = frozenset(
 def read_command(text: str, found: Gathered, *, depth: int = 2) -> None:
     """Take note of all that a command line names."""
     bare, bodies = parted(text)
-    for line in command_lines(bare):
+    for line in _lines_of(bare):
         _read_simple([*line.words, *line.writes], found, depth)
     for name in _VARIABLE.findall(bare):
         found.add("env_var", name)
@@ -100,8 +101,14 @@ def read_command(text: str, found: Gathered, *, depth: int = 2) -> None:
 
 def programs_of(text: str) -> list[str]:
     """The programs that a command line runs."""
-    lines = (_unwrapped(line.words, None) for line in command_lines(without_heredocs(text)))
+    lines = (_unwrapped(line.words, None) for line in _lines_of(without_heredocs(text)))
     return [line[0].text.rpartition("/")[2] for line in lines if line]
+
+
+@lru_cache(maxsize=64)
+def _lines_of(command: str) -> tuple[Line, ...]:
+    """A command cut once for the call and again for its result, which mostly comes next."""
+    return tuple(command_lines(command))
 
 
 def _read_body(opening: str, body: str, found: Gathered) -> None:

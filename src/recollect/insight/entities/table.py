@@ -7,10 +7,13 @@ found again by a key, so that catching up reads neither names nor mentions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from recollect.insight.entities.mention import Mention
+from recollect.insight.spared import spared
 from recollect.search.mentions import THINGS, TYPES, key_of
 from recollect.store.contract import Array, View
 from recollect.store.derived import Column
@@ -37,6 +40,7 @@ def read(view: View, start: int, stop: int) -> Read:
 
     calls = _Calls(view, start)
     roots: dict[int, str] = {}
+    known: dict[object, list[Mention]] = {}  # a quarter of all entries repeats one, most of them short
     things: dict[tuple[str, str], int] = {}
     entries: list[int] = []
     places: list[int] = []
@@ -49,10 +53,15 @@ def read(view: View, start: int, stop: int) -> Read:
         root = roots.get(stored.session_row)
         if root is None:
             root = roots[stored.session_row] = sessions[stored.session_row].facts.cwd
-        mentioned = mentions_of(stored.entry, call, root)
+        entry = stored.entry
+        key = entry.kind, entry.flags, entry.tool, entry.text, call and (call.tool, call.text), root
+        mentioned = known.get(key)
+        if mentioned is None:
+            looked = partial(mentions_of, entry, call, root)
+            mentioned = known[key] = spared(f"entry {stored.id}", looked, list[Mention])
         places += [things.setdefault(each[:2], len(things)) for each in mentioned]
         entries += [stored.row] * len(mentioned)
-        days += [_day(stored.entry.time_ms)] * len(mentioned)
+        days += [_day(entry.time_ms)] * len(mentioned)
     made = np.array(entries, np.uint64), np.array(places, np.uint32), np.array(days, np.uint16)
     return Read(list(things), *made)
 

@@ -76,6 +76,7 @@ class Hdf5View:
         self._name_bytes = 0
         self._ids: dict[int, str] = {}
         self._heads: Array = np.zeros(0, np.uint64)
+        self._line_keys: Array = np.zeros(0, np.uint64)
         self._imported_rows: Imported | None = None
 
     # -- the tables, opened when first needed ----------------------------------------
@@ -586,7 +587,9 @@ class Hdf5View:
         low = int(digits.ljust(16, "0"), 16)
         high = int(digits.ljust(16, "f"), 16)
         table = self.table("lines")
-        keys = table.read("key_a")
+        if len(self._line_keys) != table.rows:
+            self._line_keys = table.read("key_a")
+        keys = self._line_keys
         rows = np.flatnonzero((keys >= np.uint64(low)) & (keys <= np.uint64(high)))
         begins = np.where(rows > 0, table.at("entries", np.maximum(rows - 1, 0)), 0)
         rows = rows[table.at("entries", rows) > begins]

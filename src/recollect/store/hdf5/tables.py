@@ -304,8 +304,11 @@ class Stream:
 
     def check_words(self, lengths: Array) -> None:
         """Refuse short texts that are more, all together, than what is packed here can be worth."""
-        total, packed = int(lengths.sum(dtype=np.uint64)), int(self._data.shape[0])
-        if total > max(WORDS_FREE_BYTES, WORDS_RATIO_MAX * packed):
+        total = int(lengths.sum(dtype=np.uint64))
+        if total <= WORDS_FREE_BYTES:
+            return
+        packed = int(self._data.shape[0])
+        if total > WORDS_RATIO_MAX * packed:
             raise Damaged(f"{self._name}: {total} bytes of words are said to be in {packed}")
 
     def prefetch(self, spans: Sequence[tuple[int, int]]) -> None:
