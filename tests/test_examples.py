@@ -7,6 +7,7 @@ installs them as people do.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -14,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from tests.support import SOURCE
-from tests.support.packages import NAMES, agent_of, write_package
+from tests.support.packages import GUIDE, NAMES, agent_of, write_package
+from tests.support.readme import ageless
 
 
 @pytest.fixture(params=NAMES)
@@ -48,6 +50,9 @@ def test_the_commands_know_its_agent(package: Path, environment: dict[str, str])
     run([*recollect, "ingest", "tests/data"], environment, package)
     listed = run([*recollect, "sessions", "--agent", agent_of(package)], environment, package)
     assert f"  {agent_of(package)}  " in listed
+    shown = re.findall(rf"^ {{4}}(.+  {agent_of(package)}  .+)$", GUIDE.read_text("utf-8"), re.MULTILINE)
+    assert {ageless(row) for row in shown} <= {ageless(line) for line in listed.splitlines()}
+    assert shown or agent_of(package) != "owl"
 
 
 def run(words: list[str], environment: dict[str, str], folder: Path) -> str:

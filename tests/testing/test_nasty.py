@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path, PurePath
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.support import ROOT
 
 from recollect.agents import registry
 from recollect.agents.contract import Agent
@@ -93,6 +95,14 @@ def test_a_variant_is_written_below_a_folder(tmp_path: Path) -> None:
         str(p.relative_to(tmp_path / "made")): p.read_bytes() for p in (tmp_path / "made").rglob("*.*")
     }
     assert written == nasty.files
+
+
+def test_the_page_about_adapters_names_every_variant(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "adapters.md").read_text("utf-8")
+    table = page.partition("### What the contract tries")[2].partition("###")[0]
+    rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("| `")]
+    named = re.findall(r"`([\w-]+)`", " ".join(rows))
+    assert sorted(named) == sorted(nasty.name for nasty in nasty_inputs(write_samples(tmp_path)))
 
 
 # -- who cannot take them --------------------------------------------------------------------------
