@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 # names other ones.
 AGENTS := $(VENV)/agents
 
-CHECKED := src tests benchmarks training tools
+CHECKED := src tests benchmarks training tools examples
 
 # A worker for each core; who has nothing left to do takes over what waits for another.
 CORES := -n auto --dist worksteal

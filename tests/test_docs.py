@@ -21,7 +21,12 @@ from recollect.values import errors
 
 DOCS = ROOT / "docs"
 AROUND = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
-PAGES = [*AROUND, *sorted(DOCS.glob("*.md")), *sorted((DOCS / "decisions").glob("*.md"))]
+PAGES = [
+    *AROUND,
+    *sorted(DOCS.glob("*.md")),
+    *sorted((DOCS / "decisions").glob("*.md")),
+    *sorted(ROOT.glob("examples/*/README.md")),
+]
 ERRORS = {
     name: value
     for name, value in vars(errors).items()

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from tests.mcp.scripted import HELLO, Scripted
 from tests.support import ROOT
+from tests.support.packages import NAMES, agent_of, write_package
 from tests.support.readme import ageless, shown_commands, shown_python
 
 pytestmark = pytest.mark.wheel
@@ -58,7 +59,7 @@ class Place:
             text=True,
             check=False,
         )
-        assert done.returncode == status, done.stderr
+        assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
     @property
@@ -205,6 +206,30 @@ def test_all_modules_can_be_imported(place: Place) -> None:
         "        importlib.import_module(module.name)\n"
     )
     place.run("python", "-W", "error", "-c", program)
+
+
+@pytest.fixture(scope="module")
+def joined(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """An environment of their own for packages of others, in which what is in the first one is found too."""
+    folder = tmp_path_factory.mktemp("joined")
+    (folder / "home").mkdir()
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    found = Place(folder / "venv" / "bin", folder / "home")
+    Path(found.run("python", "-c", where).strip(), "first.pth").write_text(place.run("python", "-c", where))
+    for name in NAMES:
+        package = write_package(name, folder / "home")
+        _pip_run(found.bin / "python", "-m", "pip", "install", "--quiet", f"{package}[test]")
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_agent_of_another_package_joins_and_keeps_the_contract(joined: Place, name: str) -> None:
+    package = joined.home / name
+    words = ("python", "-m", "recollect", "--store", f"{name}.h5")
+    joined.run(*words, "ingest", package / "tests" / "data")
+    assert f"  {agent_of(package)}  " in joined.run(*words, "sessions")
+    assert " passed" in joined.run("python", "-m", "pytest", "-p", "no:cacheprovider", package)
 
 
 def _write_log(place: Place, log: Path) -> None:

@@ -6,12 +6,14 @@
         envelopes = ({"type": "soothsayer"},)
 
 `fixtures` is a folder of logs as the agent writes them, invented and small; `envelopes` holds a record of
-an unknown type, `soothsayer`, for each place where the format names a type. What is asked of a
-capability is asked only of an agent that has it. Needs pytest and hypothesis.
+an unknown type, `soothsayer`, for each place where the format names a type. The fixtures are also damaged in
+every way of `recollect.testing.nasty`, parsed and taken in. What is asked of a capability is asked only of
+an agent that has it. Needs pytest and hypothesis.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 from collections import Counter
@@ -28,11 +30,15 @@ from hypothesis import strategies as st
 from recollect.agents.contract import Agent, CutsRecords, Reader
 from recollect.agents.editing.change import carry_out
 from recollect.agents.head import Head
-from recollect.agents.registry import agents
+from recollect.agents.registry import agent_of, agents
 from recollect.agents.sessions import StoredFile
 from recollect.config import Config
 from recollect.intake.databases import new_lines, open_database, session_path
+from recollect.intake.discover import discover
+from recollect.intake.ingest import parse_lines
 from recollect.setup.agents import commands_of
+from recollect.testing.nasty import COPIED_TO, NastyInput, nasty_inputs
+from recollect.testing.taken import kept_in, scratch_memory, shown_after, shown_in
 from recollect.values.conversation import Conversation, said
 from recollect.values.records import (
     Cursor,
@@ -64,7 +70,10 @@ PATHS = st.lists(st.text(max_size=12).filter(lambda name: "/" not in name), min_
 )
 BEGINNINGS = st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode() + b"\n")
 
-inherited = settings(suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow])
+# No example is counted by the clock: machines are shared, and a stranger has no profile of ours.
+inherited = settings(
+    deadline=None, suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow]
+)
 
 
 class AgentContract:
@@ -94,6 +103,10 @@ class AgentContract:
     def test_a_capability_is_there_or_is_none(self) -> None:
         for name in CAPABILITIES:
             assert (getattr(self.agent, name)() is not None) is self.agent.has(name)
+
+    def test_it_is_found_by_its_name(self) -> None:
+        """An agent of another package is found once that is installed: `pip install -e .`."""
+        assert type(agent_of(self.agent.name)) is type(self.agent)
 
     # -- which files are its own -----------------------------------------------------------
 
@@ -237,6 +250,74 @@ class AgentContract:
             for line in lines * 50:
                 parser.parse(line)
             assert len(json.dumps(parser.state())) < STATE_BYTES_MAX
+
+    # -- nasty inputs ----------------------------------------------------------------------
+
+    def test_nasty_input_parses(self) -> None:
+        """However a log was damaged, its parser answers, and another one goes on from its state."""
+        for nasty in nasty_inputs(self.fixtures):
+            for name, data in nasty.files.items():
+                source = self.source(self.fixtures / name.removeprefix(COPIED_TO))
+                if source.framing is not Framing.ROWS:
+                    with _noted(f"{name}, {nasty.name}"):
+                        assert_parses(self.agent, source, data)
+
+    def test_every_byte_of_nasty_logs_is_kept(self, tmp_path: Path) -> None:
+        """An ingest fails at none, counts each line, gives all bytes back; the next has nothing to do."""
+        logs = tmp_path / "logs"
+        for nasty in nasty_inputs(self.fixtures):
+            nasty.write(logs / nasty.name)
+        with scratch_memory(tmp_path) as memory:
+            report = memory.ingest([logs])
+            found = [each.file for each in discover([logs]).found]
+            packed = {file.path for file in found if file.framing is Framing.ROWS or file.compressed}
+            assert set(report.failed) <= packed, report.failed  # what is no database, or no archive, any more
+            files = {path: Path(path).read_bytes() for path in {file.path for file in found} - packed}
+            assert files or packed
+            kept = kept_in(memory)
+            for path, data in files.items():
+                assert kept.get(path, b"") == data, path
+            with memory.view() as view:
+                read = [
+                    _lines_count(files[path]) if path in files and framing is Framing.LINES else each.lines
+                    for each in view.sources()
+                    for path, framing in [(each.file.path, each.file.framing)]
+                ]
+            counted = report.taken + report.duplicate + report.bad + report.blank + report.waiting
+            assert counted == sum(read)
+            again = memory.ingest([logs])
+            assert (again.changed, again.entries) == (0, 0)
+            assert memory.check() == []
+
+    def test_a_second_copy_of_a_log_says_nothing_new(self, tmp_path: Path) -> None:
+        """As a backup makes them: what is in both is shown once and paid for once."""
+        self.nasty("copied").write(tmp_path / "logs")
+        once = shown_after(tmp_path / "once", [self.fixtures])
+        assert once.sessions
+        assert shown_after(tmp_path / "twice", [tmp_path / "logs"]) == once
+
+    def test_lines_written_twice_are_paid_for_once(self, tmp_path: Path) -> None:
+        """They are shown twice, since the same may be said again; a response has one key."""
+        self.nasty("duplicated").write(tmp_path / "logs")
+        once = shown_after(tmp_path / "once", [self.fixtures])
+        assert shown_after(tmp_path / "twice", [tmp_path / "logs"]).usage == once.usage
+
+    @pytest.mark.parametrize("half", ["torn", "truncated"])
+    def test_what_was_found_half_written_is_shown_as_it_became(self, tmp_path: Path, half: str) -> None:
+        logs = tmp_path / "logs"
+        self.nasty(half).write(logs)
+        with scratch_memory(tmp_path / "grown") as memory:
+            memory.ingest([logs])
+            for path in files_in(self.fixtures):
+                (logs / path.relative_to(self.fixtures)).write_bytes(path.read_bytes())
+            memory.ingest([logs])
+            grown, kept = shown_in(memory), kept_in(memory)
+        for name, data in kept.items():
+            assert not Path(name).exists() or data == Path(name).read_bytes(), name
+        assert grown.in_any_order == shown_after(tmp_path / "once", [self.fixtures]).in_any_order
+
+    def nasty(self, name: str) -> NastyInput:
+        return next(each for each in nasty_inputs(self.fixtures) if each.name == name)
 
     # -- hooks -----------------------------------------------------------------------------
 
@@ -488,6 +569,20 @@ def _lines_in(agent: Agent, source: SourceFile, path: Path) -> list[tuple[Source
     return found
 
 
+@contextlib.contextmanager
+def _noted(what: str) -> Iterator[None]:
+    """Let whatever is raised say of what."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"in {what}")
+        raise
+
+
+def _lines_count(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
 def files_in_now(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -590,6 +685,17 @@ def assert_well_formed(parsed: Parsed) -> None:
     for usage in parsed.usages:
         assert_usage_well_formed(usage)
     assert parsed.entries or not (parsed.replaces or parsed.rewinds)
+
+
+def assert_parses(agent: Agent, source: SourceFile, data: bytes) -> None:
+    """Any bytes in the place of a source give well-formed entries or none, and a state to go on from."""
+    parser = agent.parser(source, {})
+    is_document = source.framing is Framing.DOCUMENT
+    for line in [data] if is_document else data.split(b"\n"):
+        for made in parse_lines(parser, source.framing, line, 0):
+            if made.parsed is not None and (made.parsed.entries or not is_document):
+                assert_well_formed(made.parsed)
+    assert_resumes(agent, source, parser.state())
 
 
 def assert_usage_well_formed(usage: Usage) -> None:
