@@ -1,4 +1,4 @@
-"""Settings of an agent that takes an MCP server, in a JSON file, and has no hooks."""
+"""Settings of an agent that gets our MCP server and no hooks, in a JSON file or in a TOML file."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ from recollect.agents.editing.entries import (
 )
 from recollect.agents.editing.json_text import Document
 from recollect.agents.editing.programs import version_said
+from recollect.agents.editing.toml_servers import server_in as toml_server_in
+from recollect.agents.editing.toml_servers import with_server as with_toml_server
+from recollect.agents.editing.toml_servers import without_server as without_toml_server
+from recollect.agents.editing.toml_text import Toml, toml_change, toml_removal
 from recollect.light.processes import program_path
 from recollect.values.errors import SettingsRefused
 from recollect.values.settings import AgentState, Installed
@@ -59,12 +63,33 @@ class ServerSettings:
 
     def state(self) -> AgentState:
         try:
-            document = Document.parse(self.path, read_settings(self.path, to_write=False))
+            line = self._line(read_settings(self.path, to_write=False))
         except SettingsRefused as error:
             return AgentState(problems=(str(error),))
-        line = server_in(document, self.servers)
         return AgentState(mcp=(Installed(self.path, line),) if line else ())
+
+    def _line(self, data: bytes | None) -> str:
+        """The command line of our server in the file's bytes."""
+        return server_in(Document.parse(self.path, data), self.servers)
 
     @property
     def _program(self) -> str | None:
         return program_path(self.name, self.environment)
+
+
+@dataclass(frozen=True, slots=True)
+class TomlServerSettings(ServerSettings):
+    """The same in the table `mcp_servers` of a TOML file."""
+
+    def changes(self, *, hooks: bool, mcp: bool, project: bool) -> Sequence[Change]:
+        if project or not mcp:
+            return []
+        return toml_change(self.path, lambda toml: with_toml_server(toml, self.entry))
+
+    def removal(self, *, project: bool, mcp: bool = True) -> Sequence[Change]:
+        if project or not mcp:
+            return []
+        return toml_removal(self.path, without_toml_server, left=lambda toml: False)
+
+    def _line(self, data: bytes | None) -> str:
+        return toml_server_in(Toml.parse(self.path, data))
