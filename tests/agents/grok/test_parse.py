@@ -188,8 +188,9 @@ def test_a_fork_is_one_of_its_parent_and_lasts_from_its_own_beginning(folder: Pa
 
 
 def test_a_fork_is_known_by_its_log_alone() -> None:
-    copied = said("One.", eventId="first-4")
-    _, facts = parse(copied, said("Two.", eventId="second-5"), said("Three.", eventId="s-2"))
+    own = said("Three.", eventId="s-2", agentTimestampMs=1_785_600_000_009)
+    _, facts = parse(said("One.", eventId="first-4"), said("Two.", eventId="second-5"), own)
+    assert (facts.started_ms, facts.ended_ms) == (1_785_600_000_009, 1_785_600_000_009)
     assert (facts.root, facts.parent, facts.relation) == ("first", "second", Relation.FORK)
 
 
