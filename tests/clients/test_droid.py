@@ -6,7 +6,7 @@ import json
 
 import pytest
 from tests.clients import conversation
-from tests.clients.clients import Machine, kill, wait_for
+from tests.clients.clients import Machine, binary, ended, kill, wait_for
 from tests.clients.conftest import Needs
 from tests.clients.drivers import DRIVERS, Driver
 from tests.clients.remembered import (
@@ -88,3 +88,14 @@ def test_a_title_that_it_writes_in_place_is_taken_and_nothing_is_there_twice(
     with memory_of(machine) as memory:
         (listed,) = memory.sessions()
     assert listed.facts.title == "The lantern"
+
+
+def test_it_knows_our_server_once_it_was_told_of_it_and_is_left_as_it_was(
+    droid: Driver, machine: Machine
+) -> None:
+    path = machine.home / ".factory/mcp.json"
+    machine.recollect("init", "--yes", "--agent", "droid", "--no-ingest")
+    words = [str(binary("droid")), "mcp", "list"]
+    assert "recollect" in ended(machine.start(words, droid.environment(machine.model))).out
+    machine.recollect("init", "--remove", "--yes", "--agent", "droid")
+    assert not path.exists() or "recollect" not in path.read_text()

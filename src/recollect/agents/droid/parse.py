@@ -35,7 +35,6 @@ from recollect.agents.fields import (
 from recollect.values.records import Entry, Kind, Parsed, Relation, SessionFacts, SourceFile, Usage
 from recollect.values.titles import TITLE_AGENT, TITLE_CUSTOM, TITLE_PROMPT, title_line
 
-_NAMELESS: Final = "New Session"
 _ROLES: Final = ("user", "assistant", "system")
 _NO_TROUBLE: Final = ("completed", "cancelled", "permission_rejected", "spec_handoff")
 _TROUBLE: Final = re.compile(r"(?:\w+ )?Error\b")
@@ -71,8 +70,7 @@ class DroidParser:
         facts.cwd = text_of(record.get("cwd")) or facts.cwd
         title = text_of(record.get("title"))
         rank = TITLE_CUSTOM if record.get("isSessionTitleManuallySet") is True else TITLE_AGENT
-        if title != _NAMELESS:
-            facts.titled(title_line(title), rank)
+        facts.titled(title_line(title), rank)
         caller, parent = text_of(record.get("callingSessionId")), text_of(record.get("parent"))
         if caller:
             facts.parent, facts.relation = caller, Relation.SUBAGENT
