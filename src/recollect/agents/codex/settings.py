@@ -19,17 +19,16 @@ from recollect.agents.codex.review import unreviewed
 from recollect.agents.editing.change import Change, read_settings
 from recollect.agents.editing.commands import is_ours
 from recollect.agents.editing.entries import (
-    SERVER,
     document_at,
     hooks_in,
     json_change,
     json_removal,
     missing_events,
-    server_command,
     with_hooks,
     without_hooks,
 )
 from recollect.agents.editing.programs import version_said
+from recollect.agents.editing.toml_servers import server_in, with_server, without_server
 from recollect.agents.editing.toml_text import Toml, toml_change, toml_removal
 from recollect.light.processes import program_path
 from recollect.values.errors import SettingsRefused
@@ -44,8 +43,6 @@ TIMEOUTS = {
     "PreCompact": 5,
     "SessionEnd": 3,
 }
-
-_TABLE = ("mcp_servers", SERVER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ class CodexSettings:
             return json_removal(self._project_hooks, without_hooks)
         without = _without_entries if mcp else _without_notify
         found = json_removal(self._hooks, without_hooks)
-        return found + toml_removal(self._settings, without, left=lambda toml: bool(_our_server(toml)))
+        return found + toml_removal(self._settings, without, left=lambda toml: bool(server_in(toml)))
 
     def state(self) -> AgentState:
         problems: list[str] = []
@@ -97,7 +94,7 @@ class CodexSettings:
             problems.append(f"{self._settings}: the feature `hooks` is switched off, so no hook runs")
         if notify := _our_notify(toml):
             hooks.append(Installed(self._settings, notify, ("notify",)))
-        line = _our_server(toml)
+        line = server_in(toml)
         return AgentState(tuple(hooks), (Installed(self._settings, line),) if line else (), tuple(problems))
 
     def _server(self) -> dict[str, Any]:
@@ -141,27 +138,13 @@ def _with_entries(toml: Toml, notify: list[str] | None, server: Mapping[str, Any
     if notify and ("notify" not in toml.value or _our_notify(toml)):
         toml = toml.put_key("notify", notify)
     if server:
-        toml = _with_server(toml, server)
+        # A list that is there may be longer by what a person needs.
+        toml = with_server(toml, server, kept={"env_vars"})
     return toml
 
 
-def _with_server(toml: Toml, entry: Mapping[str, Any]) -> Toml:
-    servers = toml.value.get(_TABLE[0], {})
-    old = servers.get(SERVER, {}) if isinstance(servers, dict) else {}
-    if old and not _our_server(toml):
-        raise SettingsRefused(
-            toml.path,
-            f"another MCP server is called `{SERVER}` there",
-            hint="rename or remove that one, or leave ours out: recollect init --no-mcp",
-        )
-    # A list that is there may be longer by what a person needs.
-    kept = {"env_vars"} & set(old)
-    return toml.put_table(_TABLE, {key: value for key, value in entry.items() if key not in kept})
-
-
 def _without_entries(toml: Toml) -> Toml:
-    toml = _without_notify(toml)
-    return toml.drop_table(_TABLE) if _our_server(toml) else toml
+    return without_server(_without_notify(toml))
 
 
 def _without_notify(toml: Toml) -> Toml:
@@ -174,12 +157,6 @@ def _our_notify(toml: Toml) -> str:
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         return ""
     line = shlex.join(words)
-    return line if is_ours(line) else ""
-
-
-def _our_server(toml: Toml) -> str:
-    servers = toml.value.get(_TABLE[0])
-    line = server_command(servers.get(SERVER)) if isinstance(servers, dict) else ""
     return line if is_ours(line) else ""
 
 
