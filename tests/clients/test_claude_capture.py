@@ -7,10 +7,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.clients.clients import Machine, kill, wait_for
+from tests.clients.clients import CLAUDES, Machine, kill, wait_for
 from tests.clients.standin import StandIn, text, thinking, use
 
-pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("claude")]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.usefixtures("claude"),
+    pytest.mark.parametrize("claude_client", CLAUDES),
+]
 
 TOOLS = ("--allowedTools", "Bash,Agent,Read")
 
