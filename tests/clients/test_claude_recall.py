@@ -6,10 +6,14 @@ import json
 
 import pytest
 from tests.clients.asking import ANSWER, CATALOG, QUESTION, check_answers, every_tool
-from tests.clients.clients import Machine
+from tests.clients.clients import CLAUDES, Machine, wait_for
 from tests.clients.standin import Block, StandIn, text, use
 
-pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("claude")]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.usefixtures("claude"),
+    pytest.mark.parametrize("claude_client", CLAUDES),
+]
 
 
 def ask(machine: Machine, prompt: str, **environment: str) -> None:
@@ -45,6 +49,23 @@ def test_the_first_conversation_ever_has_no_catalog_and_the_next_one_has(
     assert CATALOG in second.words
     assert "quinces" in second.words
     assert CATALOG not in json.dumps(second.body.get("system", ""))
+
+
+def test_a_conversation_that_begins_right_after_another_is_told_of_it_once(
+    installed: Machine, standin: StandIn
+) -> None:
+    """When it starts or with its first prompt: what has just ended is still being put in order."""
+    installed.claude(f"{standin.script('first', [text(ANSWER)])} {QUESTION}")
+    standin.script("second", [text("All is said.")])
+    with installed.claude_terminal() as terminal:
+        terminal.show("← for agents")
+        ready = ".cache/recollect/hooks/*/catalogs/*.md"
+        wait_for(lambda: list(installed.home.glob(ready)), "there never was a catalog")
+        terminal.type("play:second")
+        terminal.show("All is said.")
+    words = standin.asked("second")[0].words
+    assert words.count(CATALOG) == 1
+    assert "quinces" in words
 
 
 def test_the_catalog_is_what_the_command_shows(installed: Machine, standin: StandIn) -> None:
