@@ -8,6 +8,7 @@ import pytest
 from tests.clients.asking import ANSWER, CATALOG, QUESTION, check_answers, every_tool
 from tests.clients.clients import CLAUDES, Machine, wait_for
 from tests.clients.standin import Block, StandIn, text, use
+from tests.support.hook_calls import holding
 
 pytestmark = [
     pytest.mark.agents,
@@ -51,16 +52,19 @@ def test_the_first_conversation_ever_has_no_catalog_and_the_next_one_has(
     assert CATALOG not in json.dumps(second.body.get("system", ""))
 
 
-def test_a_conversation_that_begins_right_after_another_is_told_of_it_once(
+def test_a_conversation_that_begins_while_another_is_put_in_order_is_told_of_it_once(
     installed: Machine, standin: StandIn
 ) -> None:
-    """When it starts or with its first prompt: what has just ended is still being put in order."""
-    installed.claude(f"{standin.script('first', [text(ANSWER)])} {QUESTION}")
+    """With its first prompt: the catalog comes when it has already started."""
+    remember(installed, standin)
+    (ready,) = installed.home.glob(".cache/recollect/hooks/*/catalogs/*.md")
+    state, aside = ready.parents[1], ready.with_suffix(".later")
+    ready.rename(aside)
     standin.script("second", [text("All is said.")])
-    with installed.claude_terminal() as terminal:
+    with holding(state / "settle", "WRITER"), installed.claude_terminal() as terminal:
         terminal.show("← for agents")
-        ready = ".cache/recollect/hooks/*/catalogs/*.md"
-        wait_for(lambda: list(installed.home.glob(ready)), "there never was a catalog")
+        wait_for(lambda: list(state.glob("untold/*")), "it was told at its start")
+        aside.rename(ready)
         terminal.type("play:second")
         terminal.show("All is said.")
     words = standin.asked("second")[0].words
