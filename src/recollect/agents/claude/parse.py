@@ -47,6 +47,10 @@ class ClaudeParser:
     def facts(self) -> SessionFacts:
         return self._session.facts
 
+    @property
+    def first(self) -> str:
+        return self._session.first
+
     def state(self) -> dict[str, Any]:
         return {**self._session.state(), **self._calls.state()}
 
