@@ -25,6 +25,9 @@ from tools.clients import program
 from recollect.config import Config
 from recollect.memory import Memory
 
+# Both versions of Claude Code: the pinned one and the newest.
+CLAUDES = ("claude", "claude-newest")
+
 # Nothing here takes seconds; this is for a machine that does ten other things.
 _PATIENCE_S = 90
 
@@ -64,6 +67,7 @@ class Machine:
     home: Path
     work: Path
     model: str
+    claude_client: str = "claude"  # which of its versions
 
     @property
     def store(self) -> Path:
@@ -86,10 +90,10 @@ class Machine:
 
     def claude_command(self, *words: str) -> Ended:
         """One of Claude Code's own commands, such as `plugin`."""
-        return ended(self.start([str(binary("claude")), *words], self._claude_settings()))
+        return ended(self.start([str(binary(self.claude_client)), *words], self._claude_settings()))
 
     def start_claude(self, prompt: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
-        words = [str(binary("claude")), "-p", prompt, "--output-format", "json", *options]
+        words = [str(binary(self.claude_client)), "-p", prompt, "--output-format", "json", *options]
         return self.start(words, {**self._claude_settings(), **environment})
 
     def claude_terminal(self) -> Terminal:
@@ -110,7 +114,7 @@ class Machine:
         )
         environment = self.environment(**self._claude_settings())
         return Terminal(
-            [str(binary("claude")), "--permission-mode", "default", "--allowedTools", "Bash"],
+            [str(binary(self.claude_client)), "--permission-mode", "default", "--allowedTools", "Bash"],
             environment,
             self.work,
         )

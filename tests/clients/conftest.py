@@ -35,9 +35,15 @@ def standin() -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, standin: StandIn) -> Iterator[Machine]:
+def claude_client() -> str:
+    """The version of Claude Code that is run; `parametrize` with `CLAUDES` gives both."""
+    return "claude"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, standin: StandIn, claude_client: str) -> Iterator[Machine]:
     """A home in which both clients talk to the stand-in and nothing of ours is installed."""
-    made = Machine(tmp_path / "home", tmp_path / "harbor", standin.url)
+    made = Machine(tmp_path / "home", tmp_path / "harbor", standin.url, claude_client)
     for folder in (made.home / ".claude", made.home / ".codex", made.work):
         folder.mkdir(parents=True)
     (made.home / ".codex/config.toml").write_text(_CODEX_SETTINGS.format(url=standin.url))
@@ -66,7 +72,7 @@ def needs(record_property: Callable[[str, object], None]) -> Needs:
     """Skip without a client; with it, the test tells of that client."""
 
     def needs(agent: str) -> None:
-        record_property("agent", agent)
+        record_property("agent", agent.removesuffix("-newest"))
         if sys.platform != "linux":
             pytest.skip("what is left running is looked for in /proc")
         if binary(agent) is None:
@@ -78,8 +84,8 @@ def needs(record_property: Callable[[str, object], None]) -> Needs:
 
 
 @pytest.fixture
-def claude(needs: Needs) -> None:
-    needs("claude")
+def claude(needs: Needs, claude_client: str) -> None:
+    needs(claude_client)
 
 
 @pytest.fixture

@@ -7,10 +7,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.clients.clients import Machine, kill, wait_for
+from tests.clients.clients import CLAUDES, Machine, kill, wait_for
 from tests.clients.standin import StandIn, text, thinking, use
 
-pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("claude")]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.usefixtures("claude"),
+    pytest.mark.parametrize("claude_client", CLAUDES),
+]
 
 TOOLS = ("--allowedTools", "Bash,Agent,Read")
 
@@ -81,6 +85,11 @@ def test_a_fork_is_kept_beside_what_it_was_forked_from(installed: Machine, stand
     assert fork != session
     assert installed.lacks() == {}
     assert {session, fork} <= {path.split("/")[-1][:-6] for path in installed.kept()}
+    installed.claude(standin.script("more", [text("The first way.")]), "--resume", session)
+    installed.settle()
+    known = {each["id"]: each for each in installed.recollect("sessions", "--json").json["sessions"]}
+    assert (known[session]["relation"], known[session]["parent"]) == ("none", "")
+    assert (known[fork]["relation"], known[fork]["parent"]) == ("fork", session)
 
 
 def test_a_compacted_conversation_is_kept_from_its_beginning(installed: Machine, standin: StandIn) -> None:

@@ -6,10 +6,15 @@ import json
 
 import pytest
 from tests.clients.asking import ANSWER, CATALOG, QUESTION, check_answers, every_tool
-from tests.clients.clients import Machine
+from tests.clients.clients import CLAUDES, Machine, wait_for
 from tests.clients.standin import Block, StandIn, text, use
+from tests.support.hook_calls import holding
 
-pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("claude")]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.usefixtures("claude"),
+    pytest.mark.parametrize("claude_client", CLAUDES),
+]
 
 
 def ask(machine: Machine, prompt: str, **environment: str) -> None:
@@ -45,6 +50,26 @@ def test_the_first_conversation_ever_has_no_catalog_and_the_next_one_has(
     assert CATALOG in second.words
     assert "quinces" in second.words
     assert CATALOG not in json.dumps(second.body.get("system", ""))
+
+
+def test_a_conversation_that_begins_while_another_is_put_in_order_is_told_of_it_once(
+    installed: Machine, standin: StandIn
+) -> None:
+    """With its first prompt: the catalog comes when it has already started."""
+    remember(installed, standin)
+    (ready,) = installed.home.glob(".cache/recollect/hooks/*/catalogs/*.md")
+    state, aside = ready.parents[1], ready.with_suffix(".later")
+    ready.rename(aside)
+    standin.script("second", [text("All is said.")])
+    with holding(state / "settle", "WRITER"), installed.claude_terminal() as terminal:
+        terminal.show("← for agents")
+        wait_for(lambda: list(state.glob("untold/*")), "it was told at its start")
+        aside.rename(ready)
+        terminal.type("play:second")
+        terminal.show("All is said.")
+    words = standin.asked("second")[0].words
+    assert words.count(CATALOG) == 1
+    assert "quinces" in words
 
 
 def test_the_catalog_is_what_the_command_shows(installed: Machine, standin: StandIn) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tests.clients.clients import Machine, wait_for
+from tests.clients.clients import CLAUDES, Machine, wait_for
 from tests.clients.standin import StandIn, text, use
 
-pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("claude")]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.usefixtures("claude"),
+    pytest.mark.parametrize("claude_client", CLAUDES),
+]
 
 
 def wait_for_turns(machine: Machine, count: int) -> None:
@@ -24,7 +28,7 @@ def test_a_terminal_session_is_kept_also_when_it_is_cleared_and_left(
     standin.script("talk", [call], [text("The first is said.")])
     standin.script("next", [text("The second is said.")])
     with installed.claude_terminal() as terminal:
-        terminal.show("? for shortcuts")
+        terminal.show("← for agents")
         terminal.type("play:talk")
         terminal.show("The first is said.")
         wait_for_turns(installed, 1)
@@ -42,7 +46,7 @@ def test_a_terminal_session_is_kept_also_when_it_is_cleared_and_left(
 def test_a_terminal_session_is_kept_when_its_window_is_closed(installed: Machine, standin: StandIn) -> None:
     standin.script("talk", [text("All is said.")])
     with installed.claude_terminal() as terminal:
-        terminal.show("? for shortcuts")
+        terminal.show("← for agents")
         terminal.type("play:talk")
         terminal.show("All is said.")
         wait_for_turns(installed, 1)

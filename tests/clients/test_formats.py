@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.clients.clients import Machine
+from tests.clients.clients import CLAUDES, Machine
 from tests.clients.standin import StandIn, call, message, reasoning, text, thinking, use
 
 pytestmark = pytest.mark.agents
@@ -19,6 +19,7 @@ def understood(machine: Machine) -> None:
 
 
 @pytest.mark.usefixtures("claude")
+@pytest.mark.parametrize("claude_client", CLAUDES)
 def test_every_line_of_claude_code_is_understood(machine: Machine, standin: StandIn) -> None:
     play = standin.script(
         "all",

@@ -7,10 +7,14 @@ import shlex
 
 import pytest
 from tests.clients.asking import ANSWER, CATALOG, QUESTION, check_answers, every_tool
-from tests.clients.clients import Machine
+from tests.clients.clients import CLAUDES, Machine
 from tests.clients.standin import Block, StandIn, text, use
 
-pytestmark = [pytest.mark.agents, pytest.mark.usefixtures("claude")]
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.usefixtures("claude"),
+    pytest.mark.parametrize("claude_client", CLAUDES),
+]
 
 ALLOWED = ("--allowedTools", "Bash,mcp__plugin_recollect_recollect")
 

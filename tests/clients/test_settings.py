@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.clients.clients import Machine
+from tests.clients.clients import CLAUDES, Machine
 from tests.clients.standin import StandIn, message, text
 
 pytestmark = pytest.mark.agents
@@ -57,6 +57,7 @@ def test_removing_from_a_home_without_settings_leaves_none(machine: Machine) -> 
 
 
 @pytest.mark.usefixtures("claude")
+@pytest.mark.parametrize("claude_client", CLAUDES)
 def test_removing_after_conversations_leaves_what_claude_changed(machine: Machine, standin: StandIn) -> None:
     (machine.home / ".claude/settings.json").write_text(OWN)
     machine.claude(standin.script("before", [text("Yes.")]))
@@ -75,6 +76,7 @@ def test_removing_after_conversations_leaves_what_claude_changed(machine: Machin
 
 
 @pytest.mark.usefixtures("claude")
+@pytest.mark.parametrize("claude_client", CLAUDES)
 def test_once_removed_nothing_is_captured_and_nothing_injected(installed: Machine, standin: StandIn) -> None:
     installed.claude(standin.script("before", [text("Yes.")]))
     installed.settle()

@@ -14,8 +14,9 @@ import pytest
 from tests.support.hook_calls import EVENTS, HANG_SECONDS, Desk, finished, holding
 from tests.support.mounts import leave_free, mounted, needs_root
 
-from recollect.hooks.state import last_trouble
+from recollect.hooks.state import catalog_path, last_trouble
 from recollect.light.journal import journal_path
+from recollect.light.project import project_of
 from recollect.memory import Memory
 from recollect.recall.fence import MEMORY_TAG
 
@@ -181,6 +182,36 @@ def test_what_is_told_is_one_object_with_fenced_context(desk: Desk) -> None:
     told = json.loads(done.out)["hookSpecificOutput"]
     assert told["hookEventName"] == "SessionStart"
     assert told["additionalContext"].startswith(MEMORY_TAG)
+
+
+def test_what_is_still_being_made_at_the_start_is_told_with_a_prompt_and_once(desk: Desk) -> None:
+    """The conversation before has just ended, and is being put in order: nobody waits for that."""
+    with_catalog(desk)
+    ready = catalog_path(str(desk.config.state), project_of("/srv/demo"))
+    aside = desk.home / "made later"
+    os.rename(ready, aside)
+    desk.session = 2
+    with holding(desk.config.state / "settle", "WRITER"):
+        assert desk.call("SessionStart", cwd="/srv/demo").out == b""
+        assert desk.call("UserPromptSubmit", cwd="/srv/demo").out == b""
+        os.rename(aside, ready)
+        desk.session = 3
+        assert desk.call("UserPromptSubmit", cwd="/srv/demo").out == b""  # it was told when it began
+        desk.session = 2
+        told = json.loads(desk.call("UserPromptSubmit", cwd="/srv/demo").out)["hookSpecificOutput"]
+        assert desk.call("UserPromptSubmit", cwd="/srv/demo").out == b""
+    assert told["hookEventName"] == "UserPromptSubmit"
+    assert told["additionalContext"].startswith(MEMORY_TAG)
+
+
+@pytest.mark.parametrize("end", ["SessionEnd", "told"])
+def test_nothing_is_left_of_a_conversation_that_was_to_be_told(desk: Desk, end: str) -> None:
+    with_catalog(desk)
+    with holding(desk.config.state / "settle", "WRITER"):
+        desk.call("SessionStart", cwd="/srv/demo")
+        assert len(list((desk.config.state / "untold").iterdir())) == 1
+        desk.call("UserPromptSubmit" if end == "told" else end, cwd="/srv/demo")
+    assert list((desk.config.state / "untold").iterdir()) == []
 
 
 @pytest.mark.parametrize("event", EVENTS)

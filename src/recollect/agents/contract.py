@@ -64,6 +64,16 @@ class Parser(Protocol):
 
 
 @runtime_checkable
+class TellsFirst(Protocol):
+    """What a parser has besides where forks copy records and name no parent."""
+
+    @property
+    def first(self) -> str:
+        """The id of the first record of a conversation; "" while there is none."""
+        ...
+
+
+@runtime_checkable
 class CutsRecords(Protocol):
     """What a parser has besides where a document is saved again as a whole: it cuts it into records.
 

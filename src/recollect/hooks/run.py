@@ -45,8 +45,7 @@ def run(argv: list[str]) -> None:
     if event not in EVENTS:
         states.note_trouble(state, f"{agent} told nothing that could be read")
         payload, event = {}, ""
-    if event == "SessionStart" and payload.get("source", "startup") in _TOLD_AT:
-        _tell(agent, event, _catalog(state, payload))
+    _tell(agent, event, _news(agent, state, payload, event))
     if not is_hooked(state):
         note_first(state)
     in_time = True
@@ -131,6 +130,45 @@ def _tell(agent: str, event: str, text: str) -> None:
 
 def _answer(event: str, text: str) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def _news(agent: str, state: str, payload: dict[str, Any], event: str) -> str:
+    """The catalog, at a conversation's start.
+
+    One that begins while another that has just ended is put in order would not be told of that: where its
+    client hears hooks with prompts too, it is told with its next one, the first in most cases. Nobody waits.
+    """
+    session = payload.get("session_id")
+    if not isinstance(session, str):
+        session = ""
+    if event == "SessionEnd":
+        states.note_told(state, session)
+    source = payload.get("source", "startup")
+    if event == "SessionStart" and source in _TOLD_AT:
+        # After a compaction it may be long until somebody says something.
+        may_wait = session and source != "compact" and getattr(hooks_of(agent), "TOLD_WITH_PROMPTS", False)
+        if may_wait and _is_settling(state):
+            states.note_untold(state, session)
+            if states.is_untold(state, session):
+                return ""
+    elif event != "UserPromptSubmit" or not states.is_untold(state, session):
+        return ""
+    text = _catalog(state, payload)
+    if text:
+        states.note_told(state, session)
+    return text
+
+
+def _is_settling(state: str) -> bool:
+    """Whether the process that makes catalogs is at work."""
+    try:
+        fd = open_own(os.path.join(state, "settle"), os.O_RDWR)
+    except (OSError, RecollectError):
+        return False
+    try:
+        return not locks.acquire(fd, locks.WRITER, shared=True)
+    finally:
+        os.close(fd)
 
 
 def _catalog(state: str, payload: dict[str, Any]) -> str:

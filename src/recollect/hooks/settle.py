@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.hooks.state import CATALOG_BYTES_MAX, note_trouble, write_catalog
+from recollect.hooks.state import CATALOG_BYTES_MAX, forget_untold, note_trouble, write_catalog
 from recollect.light.capture import (
     FOLLOWED_DAYS,
     FileMark,
@@ -65,8 +65,12 @@ def settle(memory: Memory) -> None:
     """Everything that hooks left to be done."""
     memory.capture(timeout=_WRITER_SECONDS)
     memory.checkpoint(timeout=_WRITER_SECONDS)
-    memory.index()
+    # The next conversation may be about to begin: first without what is derived, which takes its time.
+    known = _known(str(memory.config.state))
     refresh_catalogs(memory)
+    memory.index()
+    now = _known(str(memory.config.state))
+    refresh_catalogs(memory, [name for name, mark in now.items() if mark and known.get(name) != mark])
     follow_stored(memory)
 
 
@@ -102,6 +106,7 @@ def follow_stored(memory: Memory) -> None:
     """Let hooks go on from where sweeps got to, and forget transcripts that nobody writes to."""
     state, oldest_ns = str(memory.config.state), time.time_ns() - FOLLOWED_DAYS * _DAY_NS
     forget_old(state, oldest_ns)
+    forget_untold(state, oldest_ns)
     for source in memory.sources():
         if source.host == memory.config.host and not source.superseded and not source.file.compressed:
             _raise_to(state, source, oldest_ns)

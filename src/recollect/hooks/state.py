@@ -4,6 +4,7 @@
     complete    gone while something may be missed; missed, taking-* there (`recollect.light.missed`)
     partial     there where hooks are for some projects only; agents/ those whose own settings have them
     catalogs/   what the next conversation of a project starts with, ready to be printed
+    untold/     conversations that began while that was being made, to be told with a prompt
     trouble     what went wrong last
     today       what today has cost so far, for status lines (`recollect.hooks.statusline`)
     settle      locked while someone puts everything in order
@@ -28,10 +29,8 @@ _NAME_BYTES = 100
 
 
 def catalog_path(state: str, project: str) -> str:
-    """The file of a project's catalog: its name, in characters that every file system takes."""
-    name = project.encode("utf-8", "surrogatepass")
-    short = name[:_NAME_BYTES].hex() + (f"-{zlib.crc32(name):08x}" if len(name) > _NAME_BYTES else "")
-    return os.path.join(state, "catalogs", short + ".md")
+    """The file of a project's catalog."""
+    return os.path.join(state, "catalogs", _safe(project) + ".md")
 
 
 def read_catalog(state: str, project: str) -> str:
@@ -51,6 +50,30 @@ def write_catalog(state: str, project: str, text: str) -> None:
         replace_file(path, text.encode("utf-8", "replace"))
 
 
+def note_untold(state: str, session: str) -> None:
+    """A conversation begins, and what it is to be told is being made."""
+    with suppress(OSError):
+        replace_file(_untold_path(state, session), b"")
+
+
+def is_untold(state: str, session: str) -> bool:
+    return os.path.isfile(_untold_path(state, session))
+
+
+def note_told(state: str, session: str) -> None:
+    """A conversation was told, or is over."""
+    with suppress(OSError):
+        os.unlink(_untold_path(state, session))
+
+
+def forget_untold(state: str, oldest_ns: int) -> None:
+    """Forget conversations that nobody ended."""
+    with suppress(OSError):
+        for entry in os.scandir(os.path.join(state, "untold")):
+            if entry.stat(follow_symlinks=False).st_mtime_ns < oldest_ns:
+                os.unlink(entry.path)
+
+
 def note_trouble(state: str, what: str) -> None:
     """Keep what went wrong, for `status`; a disk that is full keeps nothing."""
     with suppress(OSError):
@@ -66,3 +89,13 @@ def last_trouble(state: str) -> tuple[int, str]:
         return int(known["time_ms"]), str(known["what"])
     except (OSError, ValueError, KeyError, TypeError, FileRefused):
         return 0, ""
+
+
+def _untold_path(state: str, session: str) -> str:
+    return os.path.join(state, "untold", _safe(session))
+
+
+def _safe(text: str) -> str:
+    """A name in characters that every file system takes."""
+    name = text.encode("utf-8", "surrogatepass")
+    return name[:_NAME_BYTES].hex() + (f"-{zlib.crc32(name):08x}" if len(name) > _NAME_BYTES else "")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from recollect.agents.contract import Agent, CutsRecords, Database, Parser
+from recollect.agents.contract import Agent, CutsRecords, Database, Parser, TellsFirst
 from recollect.agents.decode import BadLine, decode, records_inside
 from recollect.agents.registry import agent_of
 from recollect.intake.checkpoints import Checkpoints
@@ -54,6 +54,7 @@ class Ingest:
     ) -> None:
         """`own` says which sources are this person's; without it they are taken as they are marked."""
         self.report = Report()
+        self.began: list[tuple[str, str]] = []  # the sources, by host and path, whose first record came
         self.dirty = False  # whether the writer was given anything that a commit would keep
         self._writer = writer
         self._host = host
@@ -328,6 +329,8 @@ class Ingest:
             batch = following
         if batch:
             self._take(taking, batch, done=True)
+            if taking.begins:
+                self.began.append((taking.host, taking.file.path))
         elif taking.held is not None:
             self._writer.touch(taking.host, taking.file.path, taking.cursor(done=True))
             self.dirty = True
@@ -471,6 +474,7 @@ class _Taking:
         self.sums = sums if start - known.offset in (0, 1) else None
         self._passed: list[bytes] = []  # what is not in the sums yet
         self.parser: Parser = agent.parser(file, state)
+        self._first = self.parser.first if isinstance(self.parser, TellsFirst) else ""
         self.offset = start
         self.number = held.lines - held.cursor.waiting if held is not None else 0
         self.long = False  # inside a line that comes in pieces
@@ -480,6 +484,11 @@ class _Taking:
         self.seen = Cursor()
         if held is not None and start == held.cursor.offset:
             self.terminated, self.waiting = held.cursor.terminated, held.cursor.waiting
+
+    @property
+    def begins(self) -> bool:
+        """Whether the first record of a conversation came only now."""
+        return not self._first and isinstance(self.parser, TellsFirst) and bool(self.parser.first)
 
     def pass_over(self, line: Line, *, ended: bool) -> None:
         """Move behind a line that was just read; `ended`: by a newline."""

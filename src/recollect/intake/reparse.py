@@ -15,6 +15,7 @@ from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.head import Head
 from recollect.agents.registry import agent_of, agents
 from recollect.intake.checkpoints import Checkpoints
+from recollect.intake.forks import note_forks
 from recollect.intake.ingest import parse_lines
 from recollect.store.contract import View, Writer, carry_vectors
 from recollect.store.derived import carry_derived
@@ -44,6 +45,7 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         _source(old, writer, source, facts or blank, _agent_for(old, source), restart, report)
     if progress is not None:
         progress("", report.lines, report.lines)
+    note_forks(writer, seen)
     carry_vectors(old, writer)
     carry_derived(old, writer)
     writer.commit()

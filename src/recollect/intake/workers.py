@@ -56,6 +56,7 @@ def sweep(
             parcel, report = next(results)
             if writer.adopt(parcel):
                 ingest.adopt(report, group[-1].file.path, sum(each.size for each in group))
+                ingest.began += [(host, each.file.path) for each in group]
             else:
                 ingest.sweep(group)
 

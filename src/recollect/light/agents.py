@@ -20,7 +20,8 @@ if TYPE_CHECKING:
         """Where an agent's transcripts are, and what its events say. A module will do.
 
         One whose client has words of its own may have two functions more: `heard(payload, home, environ)`, an
-        event in the words that are known, and `answer(event, text)`, what is told in its own.
+        event in the words that are known, and `answer(event, text)`, what is told in its own. Where the client
+        hands on what a hook tells with a prompt, `TOLD_WITH_PROMPTS` is true.
         """
 
         def roots(self, home: str, environ: Mapping[str, str], /) -> list[str]:

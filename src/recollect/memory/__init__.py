@@ -126,6 +126,7 @@ class Memory(Known):
         another process that is writing.
         """
         from recollect.intake.discover import agent_roots, discover
+        from recollect.intake.forks import note_forks
         from recollect.intake.ingest import Ingest
         from recollect.intake.workers import sweep
 
@@ -140,6 +141,7 @@ class Memory(Known):
             folded = ingest.fold(self._store.pending(patient=not dry_run))
             ingest.compare_captured()
             sweep(ingest, writer, self.config.host, found.found, own)
+            note_forks(writer, ingest.began)
             if folded or marked or ingest.dirty:
                 writer.commit()
         if self._store.has_journal() and not dry_run:
@@ -188,6 +190,7 @@ class Memory(Known):
 
     def checkpoint(self, *, timeout: float = 60.0) -> Report:
         """Fold the journal into the store; afterwards there is one file."""
+        from recollect.intake.forks import note_forks
         from recollect.intake.ingest import Ingest
 
         with self._store.writer(timeout=timeout) as writer:
@@ -196,6 +199,7 @@ class Memory(Known):
             marked = own.mark_stored(writer)
             folded = ingest.fold(self._store.pending())
             ingest.compare_captured()
+            note_forks(writer, ingest.began)
             if folded or marked:
                 writer.commit()
         self._clear_journal(folded)

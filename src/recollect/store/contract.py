@@ -271,6 +271,10 @@ class Writer(Protocol):
         """
         ...
 
+    def sessions_with(self, records: Sequence[str]) -> list[list[Session]]:
+        """For each id of a record the sessions that records of this id were first seen in, oldest first."""
+        ...
+
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         """Note that a source was looked at and had nothing new."""
         ...

@@ -436,6 +436,15 @@ class ReferenceWriter(ReferenceView):
         names = ("size", "mtime_ns", "ctime_ns", "inode")
         return all(getattr(held.cursor, name) == getattr(seen, name) for name in names)
 
+    def sessions_with(self, records: Sequence[str]) -> list[list[Session]]:
+        found: dict[str, set[int]] = {each: set() for each in records}
+        for held in self._state.lines.values():
+            if held.line.parsed is not None and held.line.parsed.uuid in found:
+                rows = {each.session_row for each in self.entries_at(held.entries)}
+                found[held.line.parsed.uuid].update(rows)
+        everything = {each.number: each for each in self.sessions() if isinstance(each, _NumberedSession)}
+        return [[everything[row] for row in sorted(found[each])] for each in records]
+
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         held = self.source(host, path)
         assert isinstance(held, _NumberedSource)

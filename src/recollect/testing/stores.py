@@ -473,6 +473,20 @@ class StoreContract(DerivedContract, ReplacingContract, ImportedContract):
         assert (got.cwd, got.branch, got.title, got.title_rank) == ("/w", "main", "named", 5)
         assert (got.started_ms, got.ended_ms, got.parent, got.relation) == (20, 60, "p", Relation.FORK)
 
+    def test_records_of_one_id_tell_the_sessions_they_are_in(self, store: Store) -> None:
+        with store.writer() as writer:
+            take(writer, [line("a", uuid="u1"), line("b", uuid="u2")], name="a", id_="one")
+            take(writer, [line("c", uuid="u1"), line("d")], name="b", id_="two")
+            writer.commit()
+        with store.writer() as writer:
+            take(writer, [line("e", uuid="u1")], name="c", id_="three")
+            found = writer.sessions_with(["u2", "u1", "never"])
+        assert [[each.facts.id for each in sessions] for sessions in found] == [
+            ["one"],
+            ["one", "two", "three"],
+            [],
+        ]
+
     def test_sessions_are_found_by_any_unique_prefix(self, store: Store) -> None:
         with store.writer() as writer:
             for id_ in ("3f2a0000-aaaa", "3f2a0000-bbbb", "agent-7", "agent-77", "ünïcode"):

@@ -29,6 +29,7 @@ MODERN = "a1b2c3d4-1111-4aaa-8bbb-000000000001"
 COMPACTED = "b2b2c3d4-2222-4aaa-8bbb-000000000002"
 OLD = "c3b2c3d4-3333-4aaa-8bbb-000000000003"
 FORK = "d4b2c3d4-4444-4aaa-8bbb-000000000004"
+NEWEST = "e5b2c3d4-5555-4aaa-8bbb-000000000005"
 
 
 class TestClaude(AgentContract):
@@ -397,6 +398,25 @@ def test_junk_lines_are_kept_and_counted() -> None:
         "",
     ]
     assert parsed[-1].entries[0].text == "a bare string"
+
+
+def test_the_newest_client_tells_much_and_says_it_once() -> None:
+    """What it repeats of a request would be found a second time, and recalled text as if it were said."""
+    parsed, facts = read(FOLDER / f"{NEWEST}.jsonl")
+    assert all(line.known for line in parsed)
+    entries = [entry for line in parsed for entry in line.entries]
+    said = [(entry.kind, entry.text) for entry in entries if entry.text and not entry.flags & Flag.COPY]
+    assert said == [
+        (Kind.PROMPT, "When does the ferry horn sound in fog?"),
+        (Kind.CONTEXT, "The harbour master is called Ines."),
+        (Kind.CALL, '{"command":"grep -n horn tides.txt"}'),
+        (Kind.RESULT, "4:horn twice a minute"),
+        (Kind.ANSWER, "Twice a minute, as tides.txt says."),
+        (Kind.CONTEXT, "Keep the harbour quiet."),
+    ]
+    usages = [usage for line in parsed for usage in line.usages]
+    assert sum(usage.output for usage in usages) == 80
+    assert (facts.id, facts.version) == (NEWEST, "2.1.325")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class Claude(Agent):
 
     name = "claude"
     title = "Claude Code"
-    version = 5
+    version = 6
     home = "~/.claude"
     moved_by = (paths.MOVED_BY,)
     instructions = "CLAUDE.md"

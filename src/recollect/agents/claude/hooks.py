@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from recollect.light.sources import Place
 
-__all__ = ["beside", "payload", "place", "roots", "transcript_of"]
+__all__ = ["TOLD_WITH_PROMPTS", "beside", "payload", "place", "roots", "transcript_of"]
+
+TOLD_WITH_PROMPTS = True  # it hands on what a hook tells at UserPromptSubmit
 
 _DEPTH_MAX = 4  # of folders below a session's own
 

@@ -47,6 +47,10 @@ class ClaudeParser:
     def facts(self) -> SessionFacts:
         return self._session.facts
 
+    @property
+    def first(self) -> str:
+        return self._session.first
+
     def state(self) -> dict[str, Any]:
         return {**self._session.state(), **self._calls.state()}
 
@@ -315,6 +319,15 @@ _TITLES: Final[dict[str, tuple[str, int]]] = {
     "last-prompt": ("lastPrompt", TITLE_STRANGER),
 }
 
+_BOOKKEEPING: Final = """
+    agent-color agent-name agent-setting api-request api-request-blob api-request-shape
+    artifact-autoreact-ledger artifact-comment-monitor atis-latch attribution-snapshot bridge-session
+    content-replacement continued-in cost-state data-flow-incomplete data-flow-records derived-from
+    dev-mods ended-by-model fork-context-ref history-suppression isolation-latch marble-origami-commit
+    marble-origami-reset marble-origami-snapshot memory-mode mode observer-ref permission-mode relocated
+    repl-mode resume-head-vouch session-owner speculation-accept tag tools-used worktree-state
+"""
+
 _HANDLERS: Final[dict[str, Callable[[ClaudeParser, dict[str, Any]], Parsed]]] = {
     "user": ClaudeParser._user,
     "assistant": ClaudeParser._assistant,
@@ -331,25 +344,7 @@ _HANDLERS: Final[dict[str, Callable[[ClaudeParser, dict[str, Any]], Parsed]]] = 
     "file-history-delta": ClaudeParser._snapshot,
     "frame-link": ClaudeParser._link,
     "agent_metadata": ClaudeParser._agent_metadata,
-    **dict.fromkeys(
-        (
-            "agent-color",
-            "agent-name",
-            "agent-setting",
-            "atis-latch",
-            "bridge-session",
-            "content-replacement",
-            "fork-context-ref",
-            "isolation-latch",
-            "mode",
-            "permission-mode",
-            "relocated",
-            "speculation-accept",
-            "tag",
-            "worktree-state",
-        ),
-        ClaudeParser._plain,
-    ),
+    **dict.fromkeys(_BOOKKEEPING.split(), ClaudeParser._plain),
 }
 
 TYPES: Final = frozenset(_HANDLERS)

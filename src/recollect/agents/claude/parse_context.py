@@ -38,7 +38,7 @@ def told_by_hooks(body: dict[str, Any]) -> tuple[str, str]:
 
 
 def loose_text(body: dict[str, Any]) -> str:
-    """The most likely readable text of a record whose type is not known."""
+    """The most likely readable text of a record that nobody has seen yet."""
     for key in ("content", "text", "message", "prompt"):
         value = body.get(key)
         if type(value) is str:
@@ -106,6 +106,32 @@ _OWN_EVENTS: Final = ("SessionStart", "UserPromptSubmit")
 
 _CONTEXT, _EVENT = Kind.CONTEXT, Kind.EVENT
 
+# What the client of 2.1.325 names besides, and was in no log yet.
+_ATTACHMENTS_UNSEEN: Final = """
+    account_memory_recall advisor_stripped advisor_tool agent_mention already_read_file
+    artifact_opening_prefetch async_hook_response_batch at_mention_reference attention_budget
+    batching_reminder batching_reminder_sent budget_usd claude_app_notice context_efficiency
+    context_sections coordinator_context cowork_memory_context credential_org deferred_tools_record
+    dir_sync_notice document dynamic_skill edited_image_file elapsed_time_reminder fork_briefing
+    goal_status goals hook_deferred_tool hook_error_during_execution hook_permission_decision
+    hook_plugin_listing hook_stopped_continuation image inlined_image_paths instruction_files_not_loaded
+    linked_plugin_tools_note max_turns_reached mcp_dropped_tools_delta mcp_resource memory_update
+    message_pdf_reads opened_file_in_ide output_limit_note output_token_usage pdf_reference peer_mention
+    poll_events prefix_delta proactivity project_doc_reads projects_thread_ask prompt_render_point
+    read_truncation_notice relevant_memories repl_mcp_needs_auth sandbox_instructions secondary_reminder
+    secondary_reminder_sent selected_lines_in_diff session_cron_carry skill_mention structured_output
+    task_status team_context teammate_mailbox teammate_shutdown_batch thinking_drop thinking_stripped
+    thread_state token_usage tool_host_result_lines tool_hosts_correction tool_hosts_notice
+    tool_results_cut tool_search_usage_reminder ultra_effort_exit ultrathink_effort
+    unknown_command_fallback widget_context_hint withheld_memory workflow_keyword_request
+    workflow_size_guideline_change
+"""
+
+_NOTICES: Final = """
+    agents_killed cloud_session_delta cloud_session_status file_snapshot memory_saved model_fallback
+    model_refusal_no_fallback permission_retry placed rewind_stand_in voice_call_talk
+"""
+
 _ATTACHMENTS: Final[dict[str, _Row]] = {
     "agent_listing_delta": (_CONTEXT, 0, _nothing),
     "async_hook_response": (_EVENT, 0, _nothing),
@@ -141,6 +167,18 @@ _ATTACHMENTS: Final[dict[str, _Row]] = {
     "todo_reminder": (_CONTEXT, 0, _tasks),
     "total_tokens_reminder": (_CONTEXT, 0, _nothing),
     "ultra_effort_enter": (_EVENT, 0, _nothing),
+    # Since 2.1.3xx what a request begins with is told as attachments: the same in every session.
+    "date": (_CONTEXT, 0, _nothing),
+    "environment": (_CONTEXT, 0, _nothing),
+    "instructions": (_CONTEXT, 0, _lines("files", "content")),
+    "language": (_CONTEXT, 0, _nothing),
+    "model": (_CONTEXT, 0, _nothing),
+    "output_style": (_CONTEXT, 0, _nothing),
+    "output_style_instructions": (_CONTEXT, 0, _nothing),
+    "prompt_snapshot": (_CONTEXT, 0, _nothing),
+    "remote_session_change": (_CONTEXT, 0, _nothing),
+    "session_context": (_CONTEXT, 0, _nothing),
+    **dict.fromkeys(_ATTACHMENTS_UNSEEN.split(), (_CONTEXT, 0, loose_text)),
 }
 
 _SYSTEM: Final[dict[str, _Row]] = {
@@ -157,4 +195,5 @@ _SYSTEM: Final[dict[str, _Row]] = {
     "scheduled_task_fire": (_EVENT, 0, _field("content")),
     "stop_hook_summary": (_EVENT, 0, _lines("hookErrors")),
     "turn_duration": (_EVENT, 0, _nothing),
+    **dict.fromkeys(_NOTICES.split(), (_EVENT, 0, _field("content"))),
 }

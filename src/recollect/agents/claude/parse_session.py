@@ -29,7 +29,7 @@ from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, TITLE_STRANGER, T
 class Session:
     """The facts of one source's session, and what is needed to go on gathering them."""
 
-    __slots__ = ("_leading", "_met", "_role", "_started", "_untouched", "facts")
+    __slots__ = ("_leading", "_met", "_role", "_started", "_untouched", "facts", "first")
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
         self._role = source.role
@@ -38,6 +38,7 @@ class Session:
         self._started: bool = state.get("started", False)  # a chain record was read
         # It began with what an export of ours wrote, and nobody has said anything since.
         self._untouched: bool = state.get("untouched", False)
+        self.first: str = state.get("first", "")  # the id of the first chain record
         self.facts = facts_restored(state["facts"]) if "facts" in state else _first_facts(source)
 
     def state(self) -> dict[str, Any]:
@@ -45,6 +46,7 @@ class Session:
             "facts": facts_state(self.facts),
             "leading": self._leading,
             "started": self._started,
+            "first": self.first,
             **({"untouched": True} if self._untouched else {}),
         }
 
@@ -59,9 +61,11 @@ class Session:
         session = record.get("sessionId")
         if session != self._met and type(session) is str:
             self._meet(session)
-        if type(record.get("uuid")) is not str:
+        uuid = record.get("uuid")
+        if type(uuid) is not str:
             return time_ms
         self._started = True
+        self.first = self.first or uuid
         # The directory the session began in: it moves with every `cd` the agent does.
         if not facts.cwd:
             facts.cwd = text_of(record.get("cwd"))

@@ -21,7 +21,7 @@ from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES, TEXT_BYTES_MAX
 from recollect.store.merge import ChargedUsage
 from recollect.values.ids import line_key, name_key
 from recollect.values.records import Cursor, Entry, Line, Provenance, SessionFacts, SourceFile, Usage
-from recollect.values.stored import Source, TakeResult, VectorModel
+from recollect.values.stored import Session, Source, TakeResult, VectorModel
 
 _KEYS_KEPT = 8192
 _STORED_CHARS_MAX = TEXT_BYTES_MAX // 4  # of a text that is longer than its own line
@@ -225,6 +225,9 @@ class ParcelWriter:
 
     def commit(self) -> None:
         """Nothing to do: the parcel is committed by whoever adopts it."""
+
+    def sessions_with(self, records: Sequence[str]) -> list[list[Session]]:
+        raise AssertionError("no session is known here")
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         raise AssertionError("no source is known here")

@@ -30,7 +30,7 @@ from recollect.store.hdf5.read import Hdf5View, RowSource, session_key, source_k
 from recollect.store.hdf5.vectors import Vectors
 from recollect.store.merge import FACT_NAMES, TOKENS, ChargedUsage, merge_facts
 from recollect.values.errors import DerivedDamaged
-from recollect.values.ids import line_key
+from recollect.values.ids import line_key, name_key
 from recollect.values.lazy import lazy
 from recollect.values.records import (
     Cursor,
@@ -43,7 +43,7 @@ from recollect.values.records import (
     SourceFile,
     SourceFlag,
 )
-from recollect.values.stored import Source, TakeResult, VectorModel
+from recollect.values.stored import Session, Source, TakeResult, VectorModel
 
 _PACK_BYTES = 8 << 20  # of lines before they become rows
 _MARKS = {Provenance.UNMARKED: 0, Provenance.IMPORTED: SourceFlag.IMPORTED, Provenance.OWN: SourceFlag.OWN}
@@ -195,6 +195,13 @@ class Hdf5Writer(Hdf5View):
             self._seal()
             self._replace_lines(replacing, source, session)
         return TakeResult([row >= 0 for row in known], self._entry_rows - entries_before)
+
+    def sessions_with(self, records: Sequence[str]) -> list[list[Session]]:
+        self.flush()
+        found: list[set[int]] = [set() for _ in records]
+        for n, line in self._uuids.find(np.array([name_key(each) for each in records], np.uint64)):
+            found[n].update(self.table("entries").at("session", np.array(self._entries_of(line))).tolist())
+        return [[self.session_at(row) for row in sorted(rows)] for rows in found]
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         held = self._find_source(host, path)
