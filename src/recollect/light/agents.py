@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         """Where an agent's transcripts are, and what its events say. A module will do.
 
         One whose client has words of its own may have two functions more: `heard(payload, home, environ)`, an
-        event in the words that are known, and `answer(event, text)`, what is told in its own. Where the client
+        event in the words that are known, and `answer(event, text)`, what is told in its own. Where a client
         hands on what a hook tells with a prompt, `TOLD_WITH_PROMPTS` is true.
         """
 
