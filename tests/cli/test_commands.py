@@ -120,7 +120,10 @@ class TestStatus:
 
 class TestSessions:
     def test_newest_first_subagents_only_when_asked(self, filled: Any) -> None:
-        some, everything = filled("sessions", "--json").json, filled("sessions", "--all", "--json").json
+        some, everything = (
+            filled("sessions", "--json").json,
+            filled("sessions", "--all", "--limit", "0", "--json").json,
+        )
         assert {s["relation"] for s in some["sessions"]}.isdisjoint({"subagent"})
         hidden = sum(s["relation"] == "subagent" for s in everything["sessions"])
         assert some["subagents_hidden"] == hidden > 0

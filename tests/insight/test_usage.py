@@ -36,6 +36,7 @@ from recollect.values.vocabulary import GROUPINGS
 
 DAY_MS = 86_400_000
 COUNTED = (*TOKEN_KINDS, "reasoning")
+AGENTS = ("claude", "codex", "gemini")  # whose lines are looked into
 MODELS = ("claude-sonnet-4-5-20250929", "claude-opus-4-6", "gpt-5-codex", "gpt-5.5", "mystery-1", "")
 
 
@@ -357,7 +358,7 @@ class TestOnAStore:
     def store(self, tmp_path: Path) -> Iterator[Hdf5Store]:
         store = Hdf5Store.open(tmp_path / "memory.h5", create=True)
         with store.writer() as writer:
-            Ingest(writer, "host").sweep(discover([DATA]).found)
+            Ingest(writer, "host").sweep(discover([DATA / agent for agent in AGENTS]).found)
             writer.commit()
         yield store
         store.close()

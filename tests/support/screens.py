@@ -30,6 +30,7 @@ _PROGRAM = (
     "from recollect.cli import main; sys.exit(main())"
 )
 _LINES_MAX = 30
+AGENTS = ("claude", "codex", "gemini")  # enough for every command to have something to show
 
 
 def page(folder: Path) -> str:
@@ -44,7 +45,7 @@ def page(folder: Path) -> str:
         "RECOLLECT_CONFIG": str(folder / "config.toml"),
         "RECOLLECT_PAGER": "",
     }
-    on_terminal(["ingest", str(DATA), "--quiet"], **environ)
+    on_terminal(["ingest", *(str(DATA / agent) for agent in AGENTS), "--quiet"], **environ)
     made = [PAGE.read_text("utf-8").partition("## ")[0].rstrip() + "\n"]
     for title, screens in SCREENS:
         made.append(f"## {title}\n")

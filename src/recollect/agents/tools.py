@@ -48,6 +48,11 @@ class Tools:
     prepare: frozenset[str] = frozenset()
 
 
+def changes_in(tools: Tools, text: str) -> list[Change]:
+    """What becomes of files by a call, as the first knows it that knows its form: two agents may have one."""
+    return next(filter(None, (edited(text) for edited in tools.edited)), [])
+
+
 def union_of(several: Iterable[Tools]) -> Tools:
     """What is known of the tools of all agents: an entry does not say whose call it is."""
     known = list(several)
@@ -74,7 +79,7 @@ def edited_arguments(text: str) -> list[Change]:
     except (ValueError, RecursionError):
         return []
     path = next(filter(None, (text_of(given.get(name)) for name in ("file_path", "notebook_path"))), "")
-    if "content" in given:
+    if path and "content" in given:
         return [Change(path, "", text_of(given["content"]), is_whole=True)]
     edits = [dict_of(each) for each in list_of(given.get("edits"))] or [given]
     changes = [

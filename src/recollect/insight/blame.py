@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from recollect.agents.registry import all_tools
+from recollect.agents.tools import changes_in
 from recollect.insight.turns import Turns
 from recollect.search.query import AnyOf, Is, Node
 from recollect.search.run import Search
@@ -84,7 +85,7 @@ def _call(search: Search, stored: StoredEntry, path: str) -> FileCall | None:
 
 def edits_of(call: Entry) -> list[Change]:
     """What a call makes of the text of files."""
-    return [change for edited in all_tools().edited for change in edited(call.text)]
+    return changes_in(all_tools(), call.text)
 
 
 def _is_absolute(path: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from recollect.agents.registry import all_tools
+from recollect.agents.tools import changes_in
 from recollect.insight.digest.steps import Step, once
 from recollect.insight.shell import Simple
 from recollect.values.digests import Changed
@@ -105,7 +106,7 @@ def project_path(path: str, folder: str) -> str:
 
 
 def _edited(step: Step) -> list[Touch]:
-    changes = [each for edited in all_tools().edited for each in edited(step.call.entry.text)]
+    changes = changes_in(all_tools(), step.call.entry.text)
     told = [_touch(each) for each in changes if each.path]
     named = {each.path for each in told}
     patched = [path for find in all_tools().patched for path in find(step.call.entry.text)]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 
 from recollect.agents.registry import all_tools
+from recollect.agents.tools import changes_in
 from recollect.insight.digest import pattern_words as words
 from recollect.insight.digest.changes import Touch, project_path, touches
 from recollect.insight.digest.checks import FAILED, result_of, test_parts
@@ -238,7 +239,7 @@ def _records_decision(step: Step) -> bool:
     """Whether a step writes a decision down that was not there before."""
     if step.tool not in all_tools().change or step.has_failed or step.is_refused:
         return False
-    made = [change for edited in all_tools().edited for change in edited(step.call.entry.text)]
+    made = changes_in(all_tools(), step.call.entry.text)
     return any(
         words.PROSE.search(each.path)
         and words.DECISION.search(each.new[:_WRITTEN_CHARS])
