@@ -45,7 +45,8 @@ class TestCandidates:
 class TestValues:
     def test_values_come_with_how_many_entries_have_them(self, filled: Any) -> None:
         values = filled("complete", "tool", "--json").json["values"]
-        assert {"value": "bash", "entries": 4} in values
+        (named,) = filled("complete", "tool", "mcp__browser", "--json").json["values"]
+        assert named == {"value": "mcp__browser__screenshot", "entries": 3}
         counts = [each["entries"] for each in values]
         assert counts == sorted(counts, reverse=True)
 

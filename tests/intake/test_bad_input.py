@@ -310,7 +310,7 @@ def test_many_tiny_files_take_work_in_proportion(folder: Path, monkeypatch: pyte
         with open_memory(folder / f"{files}.h5") as memory:
             calls.append(_calls(lambda m=memory, r=root: m.ingest([r])))  # type: ignore[misc]
             assert memory.info().sessions == files
-        assert len(compared) < files / 100  # once a parcel, not once a file
+        assert len(compared) < files / 50  # a few times a parcel, not once a file
     assert calls[1] < 4.8 * calls[0]
 
 

@@ -32,7 +32,7 @@ def test_what_is_kept_is_not_worked_out_again(folder: Path, monkeypatch: pytest.
         memory.index()
         assert sizes(memory) == [2]
         with monkeypatch.context() as patch:
-            patch.setattr(module, "joined", lambda *_: pytest.fail("worked out again"))
+            patch.setattr(module, "joined_sessions", lambda *_: pytest.fail("worked out again"))
             assert sizes(memory) == [2]
         forked(2)[0].write(folder / "more")
         memory.ingest([folder / "more"])

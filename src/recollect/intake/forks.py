@@ -1,6 +1,6 @@
 """Forks that name no parent are known by the records they begin with.
 
-Claude Code's `--fork-session` copies a session's records into a file of another session: their own ids stay.
+A client may copy a session's records into a file of another session: their own ids stay.
 The two may come in any order, at once or years apart.
 """
 

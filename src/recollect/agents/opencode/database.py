@@ -12,9 +12,13 @@ from collections.abc import Iterator, Mapping
 from sqlite3 import Connection
 from typing import Any
 
+_OURS = {"session", "message", "part"}
+
 
 def sessions(connection: Connection, /) -> Iterator[tuple[str, tuple[int, int, int]]]:
     known = _tables(connection)
+    if not known >= _OURS:
+        return  # another program's of the same name: an older one kept its tables under other names
     if "event_sequence" in known:
         asked = """SELECT s.id, s.time_updated, e.seq, 0 FROM session s
             LEFT JOIN event_sequence e ON e.aggregate_id = s.id ORDER BY s.parent_id IS NOT NULL, s.rowid"""
