@@ -23,14 +23,17 @@ ANSWERED = (600, 50, 400, 0, 0, 20)  # what an answer of the stand-in takes, eac
 
 
 def first_told(
-    prompt: str = f"play:first {conversation.FIRST}", results: Sequence[str] = conversation.PRINTED
+    prompt: str = f"play:first {conversation.FIRST}",
+    results: Sequence[str] = conversation.PRINTED,
+    *,
+    shown: bool = True,
 ) -> list[Told]:
     """The first prompt of the conversation and all that comes of it; `results`: what the model was given."""
     commands = [("CALL", command) for command in conversation.COMMANDS]
     worked, failed = map(_word, results)
     return [
         ("PROMPT", prompt),
-        ("IMAGE", ""),
+        *([("IMAGE", "")] if shown else []),
         ("THOUGHT", conversation.THOUGHTS[0]),
         ("ANSWER", conversation.TEXTS[0]),
         *commands,
