@@ -192,6 +192,7 @@ class Agent(ABC):
     home: str = ""  # where it keeps everything, as a person would write it: "~/.claude"
     moved_by: tuple[str, ...] = ()  # environment variables that say it is elsewhere
     instructions: str = ""  # the file of a project that it reads at every start: "CLAUDE.md"
+    proven: bool = True  # its client was run for it; False where only descriptions and samples are known
     tags: tuple[str, ...] = ()  # of what its harness puts into a conversation: "system-reminder"
 
     @abstractmethod

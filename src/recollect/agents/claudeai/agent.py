@@ -26,6 +26,7 @@ class Claudeai(Agent):
     name = "claudeai"
     title = "Claude.ai export"
     version = 1
+    proven = False
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         return []
