@@ -18,6 +18,7 @@ from tests.support.memories import content, open_memory, sources_of
 
 from recollect.intake import exports
 from recollect.intake.exports import conversations_in
+from recollect.intake.ingest import Ingest
 from recollect.memory import Memory
 from recollect.values.errors import SourceError
 
@@ -124,6 +125,27 @@ def test_an_older_export_is_kept_and_changes_nothing_that_is_shown(folder: Path,
     assert json.dumps(tides).encode() in versions
     again = memory.ingest([folder / "older.json", newer])
     assert (again.changed, again.entries) == (0, 0)
+
+
+def test_a_crash_never_leaves_the_older_version_shown(
+    folder: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tides, newer = talks()[0], grown(talks()[0], "And at 02:40.", 1.8e9)
+    memory.ingest([write(folder / "newer.json", [newer])])
+    before = said(memory, TIDES)
+    takes = iter((Ingest._take_all, None))  # the second time there is nothing to be called
+
+    def take_all(*given: Any) -> bool:
+        return next(takes)(*given)  # type: ignore[misc]
+
+    monkeypatch.setattr("recollect.intake.ingest.COMMIT_BYTES", 1)
+    monkeypatch.setattr(Ingest, "_take_all", take_all)
+    with pytest.raises(TypeError):
+        memory.ingest([write(folder / "older.json", [tides])])
+    monkeypatch.undo()
+    assert said(memory, TIDES) == before
+    memory.ingest([folder / "older.json"])
+    assert said(memory, TIDES) == before
 
 
 def test_a_store_made_anew_from_its_lines_says_the_same(folder: Path, memory: Memory) -> None:

@@ -42,8 +42,7 @@ def add_words(commands: Any) -> None:
         (
             "recollect ingest",
             "recollect ingest --dry-run",
-            "recollect ingest ~/backup/logs",
-            "recollect ingest ~/Downloads/chatgpt-export.zip",
+            "recollect ingest ~/backup/logs ~/Downloads/export.zip",
         ),
     )
     command.add_argument(

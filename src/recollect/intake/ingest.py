@@ -223,6 +223,7 @@ class Ingest:
         takes = [(data, seen)]
         if held is not None and held.cursor.mtime_ns > seen.mtime_ns:
             takes.append((self._stored(held, 0), held.cursor))
+            self._uncommitted -= len(data) + 1  # no commit between the two: a crash would leave the older one
         self.report.restarted += held is not None
         restart = held is not None
         for content, mark in takes:
