@@ -179,7 +179,10 @@ def test_ways_to_compress_that_have_no_bound_are_not_read(folder: Path, memory: 
         memory.ingest([path])
 
 
-def test_of_a_damaged_member_nothing_is_taken(folder: Path, memory: Memory) -> None:
+def test_of_a_damaged_member_nothing_is_taken(
+    folder: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "CHUNK_BYTES", 1000)
     data = bytearray(zipped(("conversations.json", LONG), method=zipfile.ZIP_STORED))
     data[data.index(b"POPPY")] ^= 1
     path = write(folder, bytes(data))
