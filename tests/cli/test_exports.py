@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.support import DATA
 
-TIDES = "68000000-0000-4000-8000-00000000000a"
+TIDES = "6800000a-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_a_zip_is_taken_searched_and_given_back(recollect: Any, export: Path, tm
     listed = recollect("sessions", "--agent", "chatgpt", "--json").json["sessions"]
     assert {each["title"] for each in listed} >= {"High tide in the harbor", "Red boat name"}
     assert "high tide is at 14:20" in recollect("search", "when is high tide").out.lower()
-    assert "Ember" not in recollect("show", "68000000-0000-4000-8000-00000000000b").out
+    assert "Ember" not in recollect("show", "6800000b-0000-4000-8000-000000000000").out
     raw = tmp_path / "raw.json"
     assert recollect("export", TIDES, "--to", "raw", "-o", str(raw)).code == 0
     whole = (DATA / "chatgpt" / "conversations.json").read_bytes()

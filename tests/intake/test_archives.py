@@ -91,7 +91,7 @@ def test_no_name_of_a_member_is_a_path(folder: Path, memory: Memory, name: str) 
     path = write(folder, zipped((name, CHATGPT)))
     report = memory.ingest([path])
     assert (len(memory.sessions()), report.failed) == (3, {})
-    assert set(sources_of(memory)) == {f"chatgpt:68000000-0000-4000-8000-00000000000{end}" for end in "abc"}
+    assert set(sources_of(memory)) == {f"chatgpt:6800000{end}-0000-4000-8000-000000000000" for end in "abc"}
     assert {each for each in folder.rglob("*") if "store" not in each.parts} == {
         each for each in before if "store" not in each.parts
     } | {path}

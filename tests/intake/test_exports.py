@@ -24,7 +24,7 @@ from recollect.values.errors import SourceError
 
 CHATGPT = DATA / "chatgpt" / "conversations.json"
 CLAUDEAI = DATA / "claudeai" / "conversations.json"
-TIDES, BOAT = (f"68000000-0000-4000-8000-00000000000{end}" for end in "ab")
+TIDES, BOAT = (f"6800000{end}-0000-4000-8000-000000000000" for end in "ab")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

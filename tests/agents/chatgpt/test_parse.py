@@ -16,7 +16,7 @@ from recollect.testing.agents import AgentContract, head_of
 from recollect.values.records import Entry, Flag, Kind, SourceFile
 
 FOLDER = DATA / "chatgpt"
-TIDES, BOAT, ERROR = (f"68000000-0000-4000-8000-00000000000{end}" for end in "abc")
+TIDES, BOAT, ERROR = (f"6800000{end}-0000-4000-8000-000000000000" for end in "abc")
 
 
 class TestChatgpt(AgentContract):
@@ -94,7 +94,7 @@ def test_a_session_has_title_times_and_model_and_no_project(folder: Path) -> Non
         memory.ingest([FOLDER])
         with memory.view() as view:
             facts = view.find_session(TIDES).facts
-            knots = view.find_session("knots-1").facts
+            knots = view.find_session("6800000d-0000-4000-8000-000000000000").facts
             error = [each.entry for each in view.entries(view.find_session(ERROR))]
         kept = sources_of(memory)
     assert (facts.title, facts.model, facts.project, facts.cwd) == (
@@ -108,7 +108,7 @@ def test_a_session_has_title_times_and_model_and_no_project(folder: Path) -> Non
     assert [(each.kind, each.flags) for each in error] == [(Kind.EVENT, Flag.ERROR)]
     listed = [json.loads(kept[f"chatgpt:{id_}"]) for id_ in (TIDES, BOAT, ERROR)]
     assert listed == json.loads((FOLDER / "conversations.json").read_bytes())
-    assert kept["chatgpt:knots-1"] == (FOLDER / "one.json").read_bytes().rstrip()
+    assert kept["chatgpt:6800000d-0000-4000-8000-000000000000"] == (FOLDER / "one.json").read_bytes().rstrip()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from recollect.testing.agents import AgentContract
 from recollect.values.records import Entry, Flag
 
 FOLDER = DATA / "claudeai"
-LAMP, DEPTH, RHYME, EMPTY, ROPES = (f"90000000-0000-4000-8000-00000000000{end}" for end in "abcde")
+LAMP, DEPTH, RHYME, EMPTY, ROPES = (f"9000000{end}-0000-4000-8000-000000000000" for end in "abcde")
 
 
 class TestClaudeai(AgentContract):
