@@ -14,8 +14,6 @@ from recollect.agents.fields import (
     META,
     OpenCalls,
     dict_of,
-    facts_restored,
-    facts_state,
     json_of,
     list_of,
     not_an_object,
@@ -42,13 +40,12 @@ class ClaudeaiParser:
     """One conversation."""
 
     def __init__(self, source: SourceFile, state: Mapping[str, Any]) -> None:
-        first = SessionFacts(source.agent, source.session, root=source.session)
-        self.facts = facts_restored(state["facts"]) if state else first
+        self.facts = SessionFacts(source.agent, source.session, root=source.session)
         self._calls = OpenCalls({})
         self._last = ("", "")  # the last call and its tool, for a result that names none
 
     def state(self) -> dict[str, Any]:
-        return {"facts": facts_state(self.facts)}
+        return {}  # a conversation is always read as a whole
 
     def document(self, data: bytes, /) -> Parsed:
         """A conversation in one piece, which only one that cannot be cut is."""
