@@ -54,6 +54,7 @@ _DATABASES = {
         "User/workspaceStorage/ws0/state.vscdb": "tabs.sql",
         f"chats/1d7dc785/{CURSOR_CHAT}/store.db": "chat.sql",
     },
+    "kiro": {"kiro-cli/data.sqlite3": "harbor.sql"},
     "opencode": {"opencode.db": "harbor.sql"},
 }
 _kept: list[tempfile.TemporaryDirectory[str]] = []  # gone with this process

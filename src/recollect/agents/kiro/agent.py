@@ -1,4 +1,7 @@
-"""Kiro: `~/.kiro/sessions/cli/ID.jsonl`, and beside it `ID.json` with what is known of the session."""
+"""Kiro: `~/.kiro/sessions/cli/ID.jsonl`, and beside it `ID.json` with what is known of the session.
+
+Its older command line has a database, `~/.local/share/kiro-cli/data.sqlite3`.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,16 @@ from recollect.agents.contract import Agent
 if TYPE_CHECKING:
     from pathlib import PurePath
 
+    from recollect.agents.contract import Database
     from recollect.agents.head import Head
     from recollect.agents.kiro.parse import KiroParser
+    from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
     from recollect.values.records import SourceFile
 
 
 class Kiro(Agent):
-    """Sessions of its command line as logs."""
+    """Sessions of its command line as logs, and as rows."""
 
     name = "kiro"
     title = "Kiro"
@@ -25,7 +30,8 @@ class Kiro(Agent):
     home = "~/.kiro"
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
-        return [home / ".kiro" / "sessions"]
+        databases = (".local/share/kiro-cli", "Library/Application Support/kiro-cli")
+        return [home / ".kiro" / "sessions", *(home / place for place in databases)]
 
     def recognise(self, path: PurePath, head: Head) -> SourceFile | None:
         from recollect.agents.kiro.parse import recognise
@@ -37,6 +43,11 @@ class Kiro(Agent):
 
         return KiroParser(source, state)
 
+    def database(self) -> Database:
+        from recollect.agents.kiro import database
+
+        return database
+
     def tools(self) -> Tools:
         from recollect.agents.tools import Tools
 
@@ -47,6 +58,11 @@ class Kiro(Agent):
             commands=("command",),
             read=frozenset({"fs_read"}),
         )
+
+    def signs(self) -> Signs:
+        from recollect.agents.signs import Signs
+
+        return Signs(refused=("Tool use was cancelled by the user",))
 
 
 AGENT = Kiro()
