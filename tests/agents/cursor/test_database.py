@@ -7,13 +7,20 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support import DATA
 from tests.support.databases import make_database, written
 from tests.support.memories import open_memory, sources_of
 
 from recollect.agents.cursor import database
+from recollect.agents.cursor.agent import AGENT as CURSOR
+from recollect.agents.cursor.blobs import tree_in
+from recollect.agents.cursor.rows import value_in
+from recollect.intake.databases import line_of
 from recollect.memory import Memory
-from recollect.values.records import Kind
+from recollect.testing.agents import JSON, assert_resumes, assert_well_formed, mutated
+from recollect.values.records import Framing, Kind, SourceFile
 
 PIER = "pier-0001"
 
@@ -281,3 +288,85 @@ def test_the_sql_of_the_fixtures_is_as_the_client_makes_its_tables() -> None:
     """Versions are rowids only where a row that is written again is another one."""
     told = (DATA / "cursor" / "harbor.sql").read_text()
     assert told.count("(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)") == 2
+
+
+# -- whatever stands in them -----------------------------------------------------------------------
+
+CELLS = st.none() | st.integers(-9, 9) | st.text(max_size=20) | st.binary(max_size=60) | JSON.map(json.dumps)
+HEX = JSON.map(lambda value: json.dumps(value).encode().hex())
+SOURCE = SourceFile("cursor", "/x/state.vscdb#a", framing=Framing.ROWS, session="a")
+
+
+def fixture_values() -> list[tuple[str, str, object]]:
+    """Table, key and decoded value of every row of the fixtures."""
+    found: list[tuple[str, str, object]] = []
+    for name in ("harbor", "tabs", "chat"):
+        with sqlite3.connect(":memory:") as client:
+            client.executescript((DATA / "cursor" / f"{name}.sql").read_text())
+            for session, _ in list(database.sessions(client)):
+                client.row_factory = sqlite3.Row
+                for table, key, _ in list(database.rows(client, session)):
+                    row = database.row(client, table, key) or {}
+                    cell = row.get("value", row.get("data"))
+                    found.append((table, key, value_in(str(cell).lstrip(", "))))
+                client.row_factory = None
+        client.close()
+    return [each for each in found if isinstance(each[2], dict)]
+
+
+VALUES = fixture_values()
+
+
+@given(data=st.data())
+def test_a_value_with_anything_in_it_parses(data: st.DataObject) -> None:
+    """The contract changes columns; what a column holds is JSON once more."""
+    parser = CURSOR.parser(SOURCE, {})
+    for table, key, value in data.draw(st.lists(st.sampled_from(VALUES), min_size=1, max_size=4)):
+        told = json.dumps(mutated(data, value))
+        row = {"value": told, "data": told}
+        assert_well_formed(parser.parse({"table": table, "key": key, "version": 1, "row": row}))
+    assert_resumes(CURSOR, SOURCE, parser.state())
+
+
+@given(data=st.binary(max_size=200))
+def test_any_bytes_are_a_tree_or_none(data: bytes) -> None:
+    listed, folder = tree_in(data)
+    assert all(len(id_) == 64 for id_ in listed)
+    assert isinstance(folder, str)
+
+
+@given(
+    state=st.lists(
+        st.tuples(st.sampled_from(["composerData:", "bubbleId:", "messageRequestContext:"]), CELLS)
+    ),
+    tabs=CELLS | JSON.map(lambda value: json.dumps({"tabs": value})),
+    meta=CELLS | HEX,
+    blobs=st.lists(CELLS, max_size=4),
+)
+def test_any_cells_are_read(
+    state: list[tuple[str, object]], tabs: object, meta: object, blobs: list[object]
+) -> None:
+    with sqlite3.connect(":memory:") as client:
+        client.row_factory = sqlite3.Row
+        client.executescript(
+            "CREATE TABLE ItemTable (key TEXT, value BLOB); CREATE TABLE cursorDiskKV (key TEXT, value BLOB);"
+            "CREATE TABLE meta (key TEXT, value TEXT); CREATE TABLE blobs (id TEXT, data BLOB)"
+        )
+        for n, (prefix, cell) in enumerate(state):
+            client.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (f"{prefix}a:{n}"[: 60 - n], cell))
+            client.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (f"{prefix}a", cell))
+        client.execute(
+            "INSERT INTO ItemTable VALUES ('workbench.panel.aichat.view.aichat.chatdata', ?)", (tabs,)
+        )
+        client.execute(
+            "INSERT INTO meta VALUES ('0', ?), ('agentId', 'b'), ('latestRootBlobId', '1')", (meta,)
+        )
+        for n, cell in enumerate(blobs):
+            client.execute("INSERT INTO blobs VALUES (?, ?)", (str(n), cell))
+        for session, mark in list(database.sessions(client)):
+            assert all(type(number) is int for number in mark)
+            parser = CURSOR.parser(SOURCE, {})
+            for table, key, version in list(database.rows(client, session)):
+                line = line_of(table, key, version, database.row(client, table, key))
+                assert_well_formed(parser.parse(json.loads(line)))
+    client.close()
