@@ -28,6 +28,7 @@ class Cursor(Agent):
     name = "cursor"
     title = "Cursor"
     version = 1
+    is_proven = False
     home = "~/.cursor"
     moved_by = ("CURSOR_CONFIG_DIR", "XDG_CONFIG_HOME")
     instructions = "AGENTS.md"

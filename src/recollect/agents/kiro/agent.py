@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.agents.contract import Agent
 
 if TYPE_CHECKING:
-    from pathlib import PurePath
+    from pathlib import Path, PurePath
 
     from recollect.agents.contract import Database
     from recollect.agents.head import Head
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
     from recollect.values.records import SourceFile
+    from recollect.values.settings import Commands, Settings
 
 
 class Kiro(Agent):
@@ -27,6 +28,7 @@ class Kiro(Agent):
     name = "kiro"
     title = "Kiro"
     version = 1
+    is_proven = False
     home = "~/.kiro"
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
@@ -47,6 +49,21 @@ class Kiro(Agent):
         from recollect.agents.kiro import database
 
         return database
+
+    def settings(
+        self, commands: Commands, *, home: Path, environ: Mapping[str, str], folder: Path
+    ) -> Settings:
+        from recollect.agents.editing.servers import ServerSettings
+
+        program, *args = commands.mcp
+        return ServerSettings(
+            name=self.name,
+            title=self.title,
+            used=home / ".kiro",
+            path=home / ".kiro" / "settings" / "mcp.json",
+            entry={"command": program, "args": args},
+            environment=environ,
+        )
 
     def tools(self) -> Tools:
         from recollect.agents.tools import Tools
