@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support import DATA
 from tests.support.databases import fixture_folder, make_database, written
 from tests.support.memories import open_memory, sources_of
 
+from recollect.agents.kiro import database as kept_rows
 from recollect.agents.kiro.agent import AGENT as KIRO
 from recollect.memory import Memory
-from recollect.testing.agents import AgentContract
-from recollect.values.records import Flag, Kind, Relation
+from recollect.testing.agents import JSON, AgentContract, assert_resumes, assert_well_formed, mutated
+from recollect.values.records import Flag, Framing, Kind, Relation, SourceFile
 
 FOLDER = DATA / "kiro"
 SESSION = "0b5376f2-7e2f-4981-bcbc-671955866000"
@@ -167,3 +170,41 @@ def test_another_database_of_its_name_holds_nothing(folder: Path) -> None:
     with open_memory(folder / "m.h5") as memory:
         report = memory.ingest([path])
         assert (report.failed, memory.sessions()) == ({}, [])
+
+
+def fixture_turns() -> list[object]:
+    """Every turn of the fixtures."""
+    with sqlite3.connect(":memory:") as client:
+        client.executescript((FOLDER / "harbor.sql").read_text())
+        values = [value for (value,) in client.execute("SELECT value FROM conversations_v2 ORDER BY rowid")]
+        values += [value for (value,) in client.execute("SELECT value FROM conversations")]
+    client.close()
+    return [turn for value in values if value.endswith("}") for turn in json.loads(value)["history"]]
+
+
+TURNS = fixture_turns()
+ROWS = SourceFile("kiro", "/x/data.sqlite3#a", framing=Framing.ROWS, session="a")
+
+
+@given(data=st.data())
+def test_a_turn_with_anything_in_it_parses(data: st.DataObject) -> None:
+    parser = KIRO.parser(ROWS, {})
+    for n, turn in enumerate(data.draw(st.lists(st.sampled_from(TURNS), min_size=1, max_size=4))):
+        value = json.dumps(mutated(data, turn))
+        row = {"table": "conversations/turn", "key": f"a {n}", "version": 1, "row": {"value": value}}
+        assert_well_formed(parser.parse(row))
+    assert_resumes(KIRO, ROWS, parser.state())
+
+
+@given(value=JSON.map(json.dumps) | st.text(max_size=40) | st.binary(max_size=40) | st.none())
+def test_any_value_is_kept_in_all_its_pieces(value: object) -> None:
+    with sqlite3.connect(":memory:") as client:
+        client.execute("CREATE TABLE conversations_v2 (key, conversation_id, value, created_at, updated_at)")
+        told = json.dumps({"conversation_id": "a", "history": [value] * 3}) if type(value) is str else value
+        client.execute("INSERT INTO conversations_v2 VALUES ('/x', 'a', ?, 1, 2)", (told,))
+        [(session, _)] = kept_rows.sessions(client)
+        rows = [kept_rows.row(client, table, key) for table, key, _ in kept_rows.rows(client, session)]
+    client.close()
+    data = told.encode() if isinstance(told, str) else told or b""
+    pieces = "".join(row["value"] for row in rows if row).encode("utf-8", "surrogateescape")
+    assert sorted(pieces) == sorted(data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from sqlite3 import Connection
@@ -79,9 +80,12 @@ def _pieces(value: bytes) -> dict[str, bytes]:
     if not pieces:
         return {"": value} if value else {}
     found = {"": b"".join(piece for key, piece in pieces if key in (HEAD, END))}
+    times: Counter[str] = Counter()
     for key, piece in pieces:
         if key not in (HEAD, END):
-            found[key or f"{_hash(piece):x}"] = piece
+            name = key or f"{_hash(piece):x}"
+            times[name] += 1
+            found[name if times[name] == 1 else f"{name} {times[name]}"] = piece
     return found
 
 
