@@ -13,7 +13,9 @@ from recollect.insight.digest.dangers import dangers
 from recollect.insight.digest.endings import ending
 from recollect.insight.digest.patterns import patterns_of
 from recollect.insight.digest.points import decisions, interventions, open_points
+from recollect.insight.digest.scope import branches, pictures
 from recollect.insight.digest.steps import Exchange, Step, exchanges
+from recollect.insight.digest.thrash import thrash
 from recollect.insight.digest.title import title_of
 from recollect.insight.digest.troubles import errors_of
 from recollect.insight.plans import plans
@@ -58,6 +60,9 @@ def digest_of(
         errors=tuple(errors),
         open=tuple(open_points(made, ended, tests, errors)),
         dangers=tuple(dangers(made)),
+        thrash=tuple(thrash(made)),
+        branches=tuple(branches(steps)),
+        pictures=tuple(pictures(entries, steps)),
         patterns=tuple((name, classes[name]) for name in PATTERNS if classes[name]),
         tools=tuple(Counter(step.call.entry.tool for step in steps).most_common()),
         active_ms=active_ms,
