@@ -298,11 +298,17 @@ class _ThreadIndexes:
         by_words = [self._text_index(info), *([self._exchange_index(info)] if meaning else [])]
         text = _entries_below(min(index.rows for index in by_words), info)
         stopped = next((index.stopped for index in by_words if index.stopped), "")
+        is_busy = any(index.is_busy for index in by_words)
         if self._vectors is None:
-            return Fresh(info.entries, text, 0, waiting, stopped)
+            return Fresh(info.entries, text, 0, waiting, stopped, is_busy)
         vectors = self._vectors[2]
         return Fresh(
-            info.entries, text, _entries_below(vectors.rows, info), waiting, stopped or vectors.stopped
+            info.entries,
+            text,
+            _entries_below(vectors.rows, info),
+            waiting,
+            stopped or vectors.stopped,
+            not stopped and (is_busy or vectors.is_busy),
         )
 
 

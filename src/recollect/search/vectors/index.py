@@ -26,7 +26,7 @@ from recollect.search.vectors.arrays import Arrays
 from recollect.search.vectors.pieces import pieces_of
 from recollect.search.vectors.scan import scores
 from recollect.store.contract import Array, View, Writer
-from recollect.values.errors import EmbedderFailed, StoreError
+from recollect.values.errors import EmbedderFailed, StoreBusy, StoreError
 from recollect.values.ids import name_key
 from recollect.values.stored import VectorModel
 
@@ -51,12 +51,13 @@ Progress = Callable[[int, int], None]
 class VectorIndex:
     """The vectors of one store and one embedder. Entries [0, rows) are in it.
 
-    `stopped` says why the last catching up ended early, where something was in its way.
+    `stopped` says why the last catching up ended early, where something was in its way; `is_busy`: that was
+    another process.
     """
 
     def __init__(self, place: Place, store: tuple[str, int], embedder: Embedder) -> None:
         self.embedder = embedder
-        self.stopped = ""
+        self.stopped, self.is_busy = "", False
         self._again = 0.0
         self._place, self._store = place, store
         self._arrays: Arrays | None = None
@@ -111,15 +112,17 @@ class VectorIndex:
         """
         if self.stopped and deadline is not None and time.monotonic() < self._again:
             return self.rows
-        self.stopped = ""
+        self.stopped, self.is_busy = "", False
         try:
             with self._place.lock() as locked:
                 self.reload()
+                self.is_busy = not locked and self._place.refusal is None
                 if locked:
                     self._advance(views, writers, deadline, progress)
         except (OSError, EmbedderFailed, _Stopped) as error:
             self.stopped = (error.strerror if isinstance(error, OSError) else None) or str(error)
             self._again = time.monotonic() + AGAIN_SECONDS
+            self.is_busy = isinstance(error.__cause__, StoreBusy)
         self.reload()
         return self.rows
 
