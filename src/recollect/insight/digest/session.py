@@ -21,7 +21,7 @@ from recollect.insight.digest.troubles import errors_of
 from recollect.insight.plans import plans
 from recollect.insight.preferences import gist
 from recollect.values.digests import IDLE_MS, PATTERNS, Checks, Digest, Statement
-from recollect.values.records import Kind, SessionFacts
+from recollect.values.records import Kind, Relation, SessionFacts
 from recollect.values.stored import StoredEntry
 
 ASKED_MAX = 12
@@ -56,7 +56,7 @@ def digest_of(
         commits=tuple(made_commits),
         pull_requests=tuple(pull_requests(steps)),
         plans=tuple(plans(made)),
-        decisions=tuple(decisions(made)),
+        decisions=() if facts.relation == Relation.SUBAGENT else tuple(decisions(made)),
         errors=tuple(errors),
         open=tuple(open_points(made, ended, tests, errors)),
         dangers=tuple(dangers(made)),
