@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from recollect.present.digests import commit_statements
 from recollect.present.sessions import thread_object
 from recollect.present.usage import usage_object
 from recollect.values.history import JOINED, How
@@ -216,8 +217,8 @@ def story_statements(story: ThreadStory, names: Mapping[str, str]) -> Iterator[t
         yield "in", ", ".join(story.folders[:_FOLDERS_MAX]), ""
     for picture in story.pictures[-_PICTURES_MAX:]:
         yield "shown", picture.text or "a picture", picture.entry
-    for commit in story.commits[-_COMMITS_MAX:]:
-        yield "commit", f"{commit.hash[:10]} {commit.subject}".strip() or "(without output)", commit.entry
+    for commit in list(commit_statements(story.commits))[-_COMMITS_MAX:]:
+        yield "commit", commit.text, commit.entry
     for point in story.parts[-1][1].open[:_OPEN_MAX]:
         yield "open", point.text, point.entry
 
