@@ -110,6 +110,14 @@ class TestStatus:
         assert "1 source changed since the last ingest" in told
         assert "1 bad" in told
 
+    def test_it_names_agents_that_were_never_tried_with_their_clients(self, recollect: Any, log: Any) -> None:
+        log().prompt("a").write()
+        recollect("ingest")
+        assert "not proven" not in recollect("status").out
+        recollect("ingest", DATA / "amp", DATA / "kiro")
+        assert "not proven with a client: Amp, Kiro" in recollect("status").out
+        assert recollect("status", "--json").json["unproven"] == ["Amp", "Kiro"]
+
     def test_without_a_store_the_next_step_is_named(self, recollect: Any) -> None:
         answer = recollect("status")
         assert answer.code == 4

@@ -178,6 +178,7 @@ class Agent(ABC):
     version: int  # of its parser: raised whenever the same line would give other entries
     home: str = ""  # where it keeps everything, as a person would write it: "~/.claude"
     moved_by: tuple[str, ...] = ()  # environment variables that say it is elsewhere
+    is_proven: bool = True  # with its real client; else it is known from descriptions alone
     instructions: str = ""  # the file of a project that it reads at every start: "CLAUDE.md"
     tags: tuple[str, ...] = ()  # of what its harness puts into a conversation: "system-reminder"
 

@@ -9,6 +9,7 @@ from recollect.cli.ingest import print_risk
 from recollect.cli.open_memory import open_memory
 from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
+from recollect.present.agents import unproven
 from recollect.present.reports import standing_object
 from recollect.present.status import odd_text, store_object, totals_object
 from recollect.present.usage import cost_text
@@ -36,6 +37,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         store, totals, risk = store_object(memory), totals_object(memory), memory.standing()
         odd = memory.odd_lines()
         captured, hooks = captured_object(memory.config), hooks_text(memory.config)
+        untried = unproven({source.file.agent for source in memory.sources()})
     if screen.json:
         screen.object(
             "status",
@@ -46,6 +48,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
                 "newest_source_ms": risk.newest_ms or None,
                 "retention": standing_object(risk),
                 "captured": captured,
+                "unproven": untried,
             },
         )
         return 0
@@ -58,6 +61,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         ("cost", cost_text(totals)),
         ("odd lines", odd_text(odd)),
         ("hooks", hooks),
+        ("unproven", f"not proven with a client: {', '.join(untried)}" if untried else ""),
     )
     if risk.changed:
         screen.line(f"{many(risk.changed, 'source')} changed since the last ingest: recollect ingest")

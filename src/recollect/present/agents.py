@@ -6,7 +6,7 @@ enumeration; one of another package is known by its name when somebody says it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from recollect.agents.contract import Agent
 from recollect.agents.registry import agent_of, built_in
@@ -34,6 +34,12 @@ class Names:
 def names(capability: str = "") -> tuple[str, ...]:
     """The names of agents, or of those that have a capability."""
     return tuple(agent.name for agent in _able(capability))
+
+
+def unproven(among: Collection[str]) -> list[str]:
+    """The titles of those of these agents that were never tried with their real clients."""
+    found = [agent for name in among if not (agent := agent_of(name)).is_proven]
+    return sorted(agent.title for agent in found)
 
 
 def titles() -> str:
