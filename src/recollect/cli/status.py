@@ -35,9 +35,8 @@ def add_words(commands: Any) -> None:
 def status(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         store, totals, risk = store_object(memory), totals_object(memory), memory.standing()
-        odd = memory.odd_lines()
+        odd, doubted = memory.odd_lines(), unproven(each.facts.agent for each in memory.sessions())
         captured, hooks = captured_object(memory.config), hooks_text(memory.config)
-        untried = unproven({source.file.agent for source in memory.sources()})
     if screen.json:
         screen.object(
             "status",
@@ -45,10 +44,10 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
                 "store": store,
                 "totals": totals,
                 "odd_lines": odd,
+                "unproven": doubted,
                 "newest_source_ms": risk.newest_ms or None,
                 "retention": standing_object(risk),
                 "captured": captured,
-                "unproven": untried,
             },
         )
         return 0
@@ -60,8 +59,8 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         ("tokens", f"{totals['tokens']:,} in {many(totals['responses'], 'response')}"),
         ("cost", cost_text(totals)),
         ("odd lines", odd_text(odd)),
+        ("not proven", f"{', '.join(doubted)}: read as described, with no client" if doubted else ""),
         ("hooks", hooks),
-        ("unproven", f"not proven with a client: {', '.join(untried)}" if untried else ""),
     )
     if risk.changed:
         screen.line(f"{many(risk.changed, 'source')} changed since the last ingest: recollect ingest")

@@ -22,7 +22,7 @@ class Kiro(Agent):
     name = "kiro"
     title = "Kiro"
     version = 1
-    is_proven = False
+    proven = False
     home = "~/.kiro"
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
