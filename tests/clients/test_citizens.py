@@ -42,4 +42,5 @@ def test_what_it_wrote_ran_and_mended_is_known(driver: Driver, machine: Machine,
     digest = machine.recollect("digest", session, "--json").json
     assert [(each["path"], each["added"]) for each in digest["files"]] == [("lantern.txt", 1)]
     assert [each["text"] for each in digest["errors"]] == [FAILURE]
-    assert found["ended_by"] == digest["errors"][0]["solved"] != ""
+    assert digest["errors"][0]["solved"]
+    assert found["ended_by"] == RUN
