@@ -172,6 +172,7 @@ def _logs_of(agent: str, corpus: Path, scratch: Path, size: int) -> list[Path]:
         folder.mkdir()
         return [_DATABASES[agent].make(folder, max(size // _SESSION_BYTES, 1), size)]
     paths = _picked(corpus / agent, agent, size) or _grown(agent, scratch / "grown" / agent)
+    paths = paths or _picked(_TESTS / agent, agent, size)
     if not paths or sum(path.stat().st_size for path in paths) >= size / 2:
         return paths
     filled, copy = 0, 0
@@ -209,7 +210,10 @@ def _grown(agent: str, folder: Path) -> list[Path]:
             head, *records = path.read_bytes().splitlines()
             data = b"\n".join([head, *_longer(records, each.file.session), b""])
         elif isinstance(parser, CutsRecords):
-            head, *records, end = (data for _, data in parser.records(path.read_bytes()))
+            pieces = [data for _, data in parser.records(path.read_bytes())]
+            if len(pieces) < 3:  # not a list of messages
+                continue
+            head, *records, end = pieces
             whole = [record.strip().lstrip(b",") for record in records]
             data = head + b",".join(_longer(whole, each.file.session)) + end
         else:
