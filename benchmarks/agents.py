@@ -211,10 +211,12 @@ def _grown(agent: str, folder: Path) -> list[Path]:
             data = b"\n".join([head, *_longer(records, each.file.session), b""])
         elif isinstance(parser, CutsRecords):
             pieces = [data for _, data in parser.records(path.read_bytes())]
-            if len(pieces) < 3:  # not a list of messages
+            if len(pieces) < 3:  # no list of messages, as below
                 continue
             head, *records, end = pieces
             whole = [record.strip().lstrip(b",") for record in records]
+            if not all(record.lstrip().startswith(b"{") for record in whole):
+                continue
             data = head + b",".join(_longer(whole, each.file.session)) + end
         else:
             continue
