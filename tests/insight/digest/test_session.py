@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.insight.digest.told import FOLDER, Told
@@ -133,6 +134,25 @@ def test_an_error_that_nothing_solved_stands_first() -> None:
     errors, retries = errors_of(told.steps)
     assert [(each.text, each.solved) for each in errors] == [("error: a", ""), ("error: b", "e6")]
     assert retries == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Exit code 1\n{}",
+        "Chunk ID: 4b\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\n{}\n",
+        "exit: 1\n{}\n",
+        "[Command exited with code 1]\n[stderr]\n{}",
+        "Error: Command failed (exit code: 1)\n{}\n\n[Process exited with code 1]",
+        "Output: {}\nExit Code: 1\nProcess Group PGID: 7",
+        "Command: cat x\nDirectory: (root)\nOutput: {}\nError: (none)\nExit Code: 1\nSignal: (none)",
+        "{}\n<shellId: 0 completed with exit code 1>",
+    ],
+)
+def test_an_error_is_what_the_command_said_and_not_what_the_client_says_of_it(told: str) -> None:
+    said = "cat: x: No such file or directory"
+    (error,) = Told().asks("a").runs("make a", told.format(said), failed=True).digest.errors
+    assert error.text == said
 
 
 def test_an_error_of_a_wrapper_is_solved_by_what_it_was_told_to_run() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from recollect.agents.registry import all_signs
 from recollect.insight.commands import is_piped, work_parts
 from recollect.insight.cure import Work, shows_failure, work_of
 from recollect.insight.digest.steps import Step, once
@@ -99,11 +100,13 @@ def errors_of(steps: Iterable[Step]) -> tuple[list[Trouble], int]:
 
 
 def gist(text: str) -> str:
-    """The line of an error that says most."""
-    first = ""
+    """The line of an error that says most; what the client says of the command around it says nothing."""
+    first, around, before = "", all_signs().around, all_signs().before
     for line in text[:_TAIL_CHARS].splitlines():
         line = line.strip()
-        if line and not _HEADING.match(line):
+        for lead in before:
+            line = line.removeprefix(lead).lstrip()
+        if line and not line.startswith(around) and not _HEADING.match(line):
             if _TELLING.search(line):
                 return line[:_TEXT_CHARS]
             first = first or line
@@ -121,10 +124,7 @@ _HIDDEN = re.compile(
     r"|^test result: FAILED",
     re.MULTILINE,
 )
-_HEADING = re.compile(
-    r"[=#*-]{2,}.{0,80}$"  # what a script prints between its parts
-    r"|Exit code:? \d+$|Wall time:|Chunk ID:|Process exited|Original token count|Output:$|Total output lines"
-)
+_HEADING = re.compile(r"[=#*-]{2,}.{0,80}$")  # what a script prints between its parts
 _TELLING = re.compile(
     r"\b(?:\w{0,40}(?:error|exception)|failed|failure|fatal|panic(?:ked)?|cannot|not found|denied|refused)\b",
     re.IGNORECASE,
