@@ -254,6 +254,7 @@ COMMANDS = {
     "entities": "",
     "entity": "src/harbor.py",
     "export": "{session} --to md",
+    "fleet": "status",
     "fix": "ModuleNotFoundError: harbor",
     "hook": "install --yes",
     "how": "run tests",

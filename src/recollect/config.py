@@ -24,6 +24,7 @@ class Config:
     `store`: a file, or the URL of a store elsewhere. `cache`: where indexes are kept.
     `embedder`: which one makes vectors; `embedders`: settings of each by name; `models`: where
     models that were built are kept. `prices`: model name to dollars per million tokens.
+    `fleet`: the machines whose logs are taken in over ssh, a table for each (`values/fleet.py`).
     """
 
     store: Location
@@ -33,6 +34,7 @@ class Config:
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Path = field(default_factory=lambda: _models())
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    fleet: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> Path | None:
@@ -57,6 +59,11 @@ class Config:
         name = hashlib.blake2b(os.fsencode(self.url), digest_size=8).hexdigest()
         return self.cache.absolute() / "hooks" / name
 
+    @property
+    def fleet_folder(self) -> Path:
+        """Where is kept what saves asking the hosts of the fleet again."""
+        return self.cache.absolute() / "fleet" / self.state.name
+
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The config file: RECOLLECT_CONFIG, else `config.toml` in the platform's folder."""
@@ -80,6 +87,7 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
         embedders=values.get("embedders", {}),
         models=Path(values["models"]).expanduser() if values.get("models") else _models(),
         prices=values.get("prices", {}),
+        fleet=values.get("fleet", {}),
     )
 
 

@@ -252,3 +252,10 @@ class Agent(ABC):
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int | None:
         """After how many days without a change it deletes a log; None where it keeps them."""
         return None
+
+    def tells(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
+        """Small files outside of its logs that say how long it keeps them, or what they are about.
+
+        Of another machine they are fetched with its logs, and lie under the same path below another folder.
+        """
+        return []

@@ -24,8 +24,8 @@ ABOUT = "The memory your coding agents run on: every conversation, lossless, in 
 _ORDER = (
     "start", "ingest", "search", "blame", "why", "how", "fix", "digest", "digests", "today", "week",
     "activity", "lessons", "show", "tail", "sessions", "projects", "usage", "status", "init", "hook",
-    "watch", "mcp", "catalog", "threads", "thread", "entities", "entity", "recall", "assemble", "saved",
-    "resume", "index", "export", "inspect", "convert", "check", "reparse", "compact", "snapshot",
+    "watch", "fleet", "mcp", "catalog", "threads", "thread", "entities", "entity", "recall", "assemble",
+    "saved", "resume", "index", "export", "inspect", "convert", "check", "reparse", "compact", "snapshot",
     "complete", "completion", "embedder",
 )  # fmt: skip
 

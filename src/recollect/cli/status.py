@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.hook_status import captured_object, hooks_text, print_captured
@@ -9,6 +10,7 @@ from recollect.cli.ingest import print_risk
 from recollect.cli.open_memory import open_memory
 from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
+from recollect.present.fleet import host_standing_object, summary_text, trouble_lines
 from recollect.present.reports import standing_object
 from recollect.present.status import odd_text, store_object, totals_object, unproven_object, unproven_text
 from recollect.present.usage import cost_text
@@ -36,6 +38,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         store, totals, risk = store_object(memory), totals_object(memory), memory.standing()
         odd, unproven = memory.odd_lines(), unproven_object(memory)
         captured, hooks = captured_object(memory.config), hooks_text(memory.config)
+        standings, now_ms = memory.fleet.status(), time.time_ns() // 1_000_000
     if screen.json:
         screen.object(
             "status",
@@ -47,6 +50,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
                 "newest_source_ms": risk.newest_ms or None,
                 "retention": standing_object(risk),
                 "captured": captured,
+                "fleet": [host_standing_object(each, now_ms) for each in standings],
             },
         )
         return 0
@@ -60,7 +64,10 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         ("odd lines", odd_text(odd)),
         ("unproven", unproven_text(unproven)),
         ("hooks", hooks),
+        ("fleet", summary_text(standings, now_ms)),
     )
+    for line in trouble_lines(standings):
+        screen.line(line)
     if risk.changed:
         screen.line(f"{many(risk.changed, 'source')} changed since the last ingest: recollect ingest")
     print_risk(risk, screen)

@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import BinaryIO
 
@@ -46,6 +46,24 @@ COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash 
 _WINDOW_BYTES = 4096
 _PLACES_MAX = 20
 _TRIES = 5  # to read a database that is written to without a log
+
+
+class OtherContent(Exception):
+    """A copy of a file's end does not go on where what is stored of it ends: all of it is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Where a file of another machine lies here: all of it, or what it has from `start` on.
+
+    `seen` is the file as it was there. Below `beside` lie, under their own paths, files that say something
+    about it: what has the same path on this machine is another's.
+    """
+
+    path: str
+    seen: Cursor
+    start: int = 0
+    beside: str = ""
 
 
 class Ingest:
@@ -103,6 +121,35 @@ class Ingest:
         self._done += size
         self._moved(path, size)
 
+    def take_copy(self, agent: Agent, file: SourceFile, copy: Copy) -> bool:
+        """Take what is new in a file of another machine, by its copy; False when there is nothing to note.
+
+        OtherContent where its end alone does not do.
+        """
+        self.report.sources += 1
+        file = self._marked(file, self._host)
+        if file.framing is Framing.ROWS:
+            return self._database(agent, file, copy.path)
+        held = self._writer.source(self._host, file.path)
+        with open_source(copy.path) as opened:
+            if is_plain(file):
+                start = _copy_start(opened, held, copy)
+                pieces = batches(chunks(opened, compressed=False, start=(start or 0) - copy.start))
+            else:
+                start = 0 if held is None else self._resume_at(opened, file, held, copy.seen)
+                content = chunks(opened, compressed=file.compressed, start=start or 0)
+                lines = file.framing == Framing.LINES
+                pieces = batches(content) if lines else _whole(content)
+            restart = start is None
+            self.report.restarted += restart
+            taking = _Taking(agent, file, self._host, held, start or 0, restart, copy.beside)
+            taking.seen = copy.seen
+            return self._take_all(taking, pieces)
+
+    def note_own(self, agent: Agent, file: SourceFile) -> bool:
+        """Let a source of which nothing is new count as own, if it is; False where nothing changed."""
+        return self._note_own(agent, self._marked(file, self._host))
+
     def fold(self, pending: Iterable[tuple[int, Segment]]) -> int:
         """Take what the journal holds; returns the last sequence number taken."""
         last = 0
@@ -159,13 +206,13 @@ class Ingest:
                 pieces = iter(())
             return self._take_all(taking, pieces)
 
-    def _database(self, agent: Agent, file: SourceFile) -> bool:
-        """Take what is new in each session of a database."""
+    def _database(self, agent: Agent, file: SourceFile, copy: str = "") -> bool:
+        """Take what is new in each session of a database, or of a copy of it."""
         database = agent.database()
         assert database is not None, "a database of an agent that has none"
         for _ in range(_TRIES):
             try:
-                with open_database(file.path) as opened:
+                with open_database(copy or file.path) as opened:
                     found = list(database.sessions(opened.connection))
                     opened.check()
                     changed = [self._rows(agent, database, opened, file, *each) for each in found]
@@ -518,7 +565,14 @@ class _Taking:
     """A source being read: where we are in it, and what its parser has seen."""
 
     def __init__(
-        self, agent: Agent, file: SourceFile, host: str, stored: Source | None, start: int, restart: bool
+        self,
+        agent: Agent,
+        file: SourceFile,
+        host: str,
+        stored: Source | None,
+        start: int,
+        restart: bool,
+        beside: str = "",
     ) -> None:
         held = None if restart else stored
         self.agent, self.file, self.host, self.held = agent, file, host, held
@@ -532,7 +586,7 @@ class _Taking:
             sums.add(b"\n")  # of a line that was taken without it
         self.sums = sums if start - known.offset in (0, 1) else None
         self._passed: list[bytes] = []  # what is not in the sums yet
-        self.parser: Parser = agent.parser(file, state)
+        self.parser: Parser = agent.parser(replace(file, path=beside + file.path) if beside else file, state)
         self._first = self.parser.first if isinstance(self.parser, TellsFirst) else ""
         self.offset = start
         self.number = held.lines - held.cursor.waiting if held is not None else 0
@@ -590,6 +644,26 @@ class _Taking:
 def is_plain(file: SourceFile) -> bool:
     """Whether a source's content is its file, to which lines are added."""
     return file.framing == Framing.LINES and not file.compressed
+
+
+def _copy_start(opened: BinaryIO, held: Source | None, copy: Copy) -> int | None:
+    """Where the news of a copy begin; None where the copy is all of a file that is not what it was."""
+    if held is None or not held.lines:
+        if copy.start:
+            raise OtherContent
+        return 0
+    cursor = held.cursor
+    if copy.start != cursor.offset:
+        if copy.start:
+            raise OtherContent
+        return None
+    if cursor.terminated or cursor.waiting:
+        return cursor.offset
+    # The last line was taken without its newline: that must be what comes next.
+    following = next(chunks(opened, compressed=False), b"")[:1]
+    if following not in (b"", b"\n"):
+        raise OtherContent
+    return cursor.offset + len(following)
 
 
 def window_of(opened: BinaryIO, offset: int) -> int:

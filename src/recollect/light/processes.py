@@ -99,6 +99,22 @@ def program_output(words: list[str], environ: Mapping[str, str], *, seconds: flo
     return done.stdout
 
 
+def start_program(words: list[str], environ: Mapping[str, str]) -> Popen[bytes]:
+    """Start a person's program to talk to, away from the current folder and from the terminal."""
+    from subprocess import PIPE, Popen
+
+    return Popen(
+        words,
+        env=environment(environ),
+        cwd=os.path.abspath(os.sep),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
 def feed_program(words: list[str], data: bytes, extra: Mapping[str, str]) -> bool:
     """Run a person's program on their terminal with `data` to read, until they leave it; False if it fails.
 

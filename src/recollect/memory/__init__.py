@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from recollect.intake.own import OwnLogs
+    from recollect.memory.fleet import Fleet
     from recollect.search.indexes import Indexes
     from recollect.search.project_names import ProjectNames
     from recollect.search.projects import NamedViews
@@ -113,6 +114,13 @@ class Memory(Known):
         return self._store.name
 
     # -- in --------------------------------------------------------------------------------
+
+    @property
+    def fleet(self) -> Fleet:
+        """Other machines, whose logs are taken in over ssh."""
+        from recollect.memory.fleet import Fleet
+
+        return Fleet(self, self._store)
 
     def ingest(
         self,

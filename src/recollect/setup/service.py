@@ -18,7 +18,8 @@ from recollect.memory.machine import agent_variables, file_change
 from recollect.values.errors import UsageError
 from recollect.values.text import one_line
 
-MARK = "written by `recollect watch`"  # without dashes: it stands in a comment of XML too
+WRITTEN = "written by `recollect "  # without dashes: it stands in a comment of XML too
+MARK = WRITTEN + "watch`"
 UNIT = "recollect-watch.service"
 LABEL = "recollect.watch"
 _VARIABLES = (  # what says where our files are
@@ -51,10 +52,7 @@ def service(
     platform: str, home: Path, environ: Mapping[str, str], command: Sequence[str], *, network: bool = False
 ) -> Service:
     """The service that runs a command on this kind of machine; `network`: an embedder needs some."""
-    passed_on = {name: environ[name] for name in variables() if environ.get(name)}
-    for word in (*command, *passed_on.values()):
-        if not word.isprintable():
-            raise UsageError(f"no service can have such a path: {one_line(word)}", hint="use another folder")
+    passed_on = variables_passed_on(environ, command)
     if platform == "darwin":
         return _agent(home, command, passed_on)
     if platform.startswith("linux"):
@@ -62,6 +60,15 @@ def service(
     raise UsageError(
         f"no service is known for {platform}", hint="let cron run `recollect watch --once` instead"
     )
+
+
+def variables_passed_on(environ: Mapping[str, str], command: Sequence[str]) -> dict[str, str]:
+    """The variables that go into a service's file; refused where one, or a word, cannot stand there."""
+    passed_on = {name: environ[name] for name in variables() if environ.get(name)}
+    for word in (*command, *passed_on.values()):
+        if not word.isprintable():
+            raise UsageError(f"no service can have such a path: {one_line(word)}", hint="use another folder")
+    return passed_on
 
 
 def install(wanted: Service) -> bool:
@@ -84,7 +91,7 @@ def remove(wanted: Service) -> bool:
 
 
 def _is_ours(content: bytes) -> bool:
-    return MARK.encode() in content
+    return WRITTEN.encode() in content
 
 
 # -- systemd -------------------------------------------------------------------------------
@@ -98,9 +105,7 @@ def _unit(
     *,
     network: bool,
 ) -> Service:
-    settings = environ.get("XDG_CONFIG_HOME", "")
-    # What is not absolute does not count: so says the XDG specification.
-    folder = Path(settings if settings.startswith("/") else home / ".config") / "systemd" / "user"
+    folder = units_folder(home, environ)
     lines = [
         f"# {MARK}; `recollect watch --remove` takes it away",
         "[Unit]",
@@ -108,8 +113,8 @@ def _unit(
         "",
         "[Service]",
         "Type=exec",
-        "ExecStart=" + " ".join(_quoted(word.replace("$", "$$")) for word in command),
-        *(f"Environment={_quoted(f'{name}={value}')}" for name, value in variables.items()),
+        "ExecStart=" + " ".join(quoted(word.replace("$", "$$")) for word in command),
+        *(f"Environment={quoted(f'{name}={value}')}" for name, value in variables.items()),
         # 2 and 4: words or a store that are wrong stay wrong.
         "Restart=on-failure",
         "RestartSec=60",
@@ -133,7 +138,14 @@ def _unit(
     )
 
 
-def _quoted(word: str) -> str:
+def units_folder(home: Path, environ: Mapping[str, str]) -> Path:
+    """Where a person's own units lie."""
+    settings = environ.get("XDG_CONFIG_HOME", "")
+    # What is not absolute does not count: so says the XDG specification.
+    return Path(settings if settings.startswith("/") else home / ".config") / "systemd" / "user"
+
+
+def quoted(word: str) -> str:
     """A word as systemd reads it back: its own escapes, and no specifiers."""
     return '"' + re.sub(r'(["\\])', r"\\\1", word.replace("%", "%%")) + '"'
 
@@ -164,12 +176,12 @@ def _agent(home: Path, command: Sequence[str], variables: Mapping[str, str]) -> 
     return Service(
         path,
         marked,
-        f'launchctl bootstrap "gui/$(id -u)" {_for_shell(path)}',
+        f'launchctl bootstrap "gui/$(id -u)" {for_shell(path)}',
         f'launchctl bootout "gui/$(id -u)/{LABEL}"',
     )
 
 
-def _for_shell(path: Path) -> str:
+def for_shell(path: Path) -> str:
     import shlex
 
     return shlex.quote(str(path))

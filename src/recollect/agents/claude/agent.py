@@ -108,5 +108,10 @@ class Claude(Agent):
 
         return cleanup_days(home, environ)
 
+    def tells(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
+        from pathlib import PurePath
+
+        return [PurePath(paths.folder(str(home), environ), "settings.json")]
+
 
 AGENT = Claude()

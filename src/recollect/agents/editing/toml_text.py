@@ -24,7 +24,7 @@ from recollect.values.errors import SettingsRefused
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-Value = str | Sequence[str]
+Value = str | bool | Sequence[str]
 Steps = tuple[str, str]
 
 # What an editor is told about the file, which it looks for at the top.
@@ -184,8 +184,8 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+\Z", text)  # `splitlines` also ends a line where TOML does not
 
 
-def _plain(value: Value) -> str | list[str]:
-    return value if isinstance(value, str) else list(value)
+def _plain(value: Value) -> str | bool | list[str]:
+    return value if isinstance(value, str | bool) else list(value)
 
 
 def _is_in_order(text: str, edited: str) -> bool:

@@ -81,6 +81,13 @@ class Gemini(Agent):
 
         return retention_days(home, environ)
 
+    def tells(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
+        from pathlib import PurePath
+
+        from recollect.agents.gemini.hooks import folder
+
+        return [PurePath(folder(str(home), environ), name) for name in ("settings.json", "projects.json")]
+
     def signs(self) -> Signs:
         from recollect.agents.gemini.signs import SIGNS
 

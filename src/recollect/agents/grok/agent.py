@@ -76,5 +76,10 @@ class Grok(Agent):
 
         return cleanup_days(home, environ)
 
+    def tells(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
+        from recollect.agents.grok.paths import folder
+
+        return [folder(home, environ) / "config.toml"]
+
 
 AGENT = Grok()
