@@ -449,6 +449,18 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class HoldsBytes(Protocol):
+    """A store whose files can be searched. Optional: of another, only what it shows can be."""
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Every byte of every file of it with where it is: as it stands, and unpacked where it is packed.
+
+        Pieces overlap where one goes on in the next.
+        """
+        ...
+
+
 class Engine(Protocol):
     """How stores of one kind are opened: what `recollect.store.registry` finds by a URL's scheme."""
 

@@ -6,7 +6,7 @@ lock (`Store.compact`), and nothing can come in between.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from recollect.store.contract import View
     from recollect.values.records import SessionFacts
+    from recollect.values.stored import Source
 
 Array = np.ndarray[Any, Any]
 Choice = Callable[["View"], "Leaving"]
@@ -31,8 +32,8 @@ class Leaving:
     `sessions` go with their sources and every line that no other source has. `lines` go from all sources; a
     source or a session of which then nothing is left goes too. `evicted` lines lose their bytes and entries,
     and keep their row: usage, places in sources and cursors stay as they are. `vectors` are the keys of
-    those that go. `facts` (by session) and `states` (by source, a parser's) are told anew, because what was
-    known came from lines that go.
+    those that go. `facts` (by session) and `states` (of sources, what a parser remembers) are told anew,
+    because what was known came from lines that go.
     """
 
     sessions: frozenset[int] = frozenset()
@@ -40,7 +41,7 @@ class Leaving:
     evicted: Array = field(default_factory=_no_rows)
     vectors: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
     facts: Mapping[int, SessionFacts] = field(default_factory=dict)
-    states: Mapping[int, dict[str, Any]] = field(default_factory=dict)
+    states: Sequence[tuple[Source, dict[str, Any]]] = ()
 
     @property
     def is_empty(self) -> bool:

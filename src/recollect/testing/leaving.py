@@ -47,7 +47,7 @@ def spoken(text: str, *, output: int = 0) -> Line:
 
 def take_all(writer: Writer, id_: str, lines: Iterable[Line], **more: Any) -> None:
     told = SessionFacts("scribe", id_, title=f"title of {id_}", project=f"project of {id_}", title_rank=1)
-    cursor = more.pop("cursor", Cursor(offset=7, size=7, mtime_ns=1))
+    cursor = more.pop("cursor", Cursor(offset=7, size=7, mtime_ns=1, state={"seen": id_}))
     file = SourceFile("scribe", more.pop("path", f"/logs/{id_}.jsonl"))
     writer.take(file, "harbor", list(lines), cursor, told, parser=1, **more)
 
@@ -253,15 +253,16 @@ class LeavingContract:
         self._filled(store)
 
         def choose(view: View) -> Leaving:
-            rows = [row for row, source in enumerate(view.sources()) if source.session == "first"]
-            assert rows == [0]
+            states = [(source_of(view, "first"), {"seen": "other"})]
             facts = SessionFacts("scribe", "first", title="other", relation=Relation.FORK, parent="p")
-            return Leaving(lines=lines_named(view, "a"), facts={row_of(view, "first"): facts})
+            return Leaving(lines=lines_named(view, "a"), facts={row_of(view, "first"): facts}, states=states)
 
         store.compact(choose)
         with store.view() as view:
             found = view.find_session("first").facts
             assert (found.title, found.project, found.parent, found.relation) == ("other", "", "p", 2)
+            assert source_of(view, "first").cursor.state == {"seen": "other"}
+            assert source_of(view, "second").cursor.state == {"seen": "second"}
             assert view.find_session("second").facts.title == "title of second"
 
     def test_what_is_noted_with_it_is_part_of_the_same_change(self, store: Store) -> None:

@@ -84,7 +84,6 @@ class _Source:
     lines: list[int] = field(default_factory=list)
     parser: int = 0
     superseded: bool = False
-    thinned: bool = False
     expected: int = 0
 
     def copy(self) -> _Source:
@@ -368,7 +367,6 @@ class ReferenceView:
             len(held.lines),
             held.parser,
             held.superseded,
-            thinned=held.thinned,
             number=number,
         )
 
@@ -819,7 +817,7 @@ def _leave(state: _State, leaving: Leaving) -> list[tuple[str, str, str]]:
         if source.cursor.waiting and had[-1] in gone:
             source.cursor = replace(source.cursor, waiting=False, terminated=True)
         if len(source.lines) < len(had) or evicted & set(had):
-            source.thinned = True
+            source.cursor = replace(source.cursor, thinned=True)
         told |= {source.session} if len(source.lines) < len(had) else set()
         if source.session in leaving.sessions or (had and not source.lines):
             del state.sources[row]
@@ -839,9 +837,10 @@ def _leave(state: _State, leaving: Leaving) -> list[tuple[str, str, str]]:
     for row, facts in leaving.facts.items():
         if row in state.sessions:
             state.sessions[row].facts = replace(facts)
-    for row, parser_state in leaving.states.items():
-        if row in state.sources:
-            source = state.sources[row]
+    for told_of, parser_state in leaving.states:
+        assert isinstance(told_of, _NumberedSource)
+        if told_of.number in state.sources:
+            source = state.sources[told_of.number]
             source.cursor = replace(source.cursor, state=parser_state)
     return [names[row] for row in told]
 

@@ -308,7 +308,8 @@ class Cursor:
     `mtime_ns`, `ctime_ns`, `inode` are the file's state when it was last looked at;
     `window` is the hash of the up to 4096 bytes before `offset`, 0 if unknown.
     `terminated`: the content so far ends with a newline. `waiting`: a half-written line
-    is kept behind `offset` and will be replaced when the file grows.
+    is kept behind `offset` and will be replaced when the file grows. `thinned`: some of the lines before
+    `offset` were erased, evicted or altered, so that what is stored is not the file.
     """
 
     offset: int = 0
@@ -320,3 +321,4 @@ class Cursor:
     terminated: bool = True
     waiting: bool = False
     state: dict[str, Any] = field(default_factory=dict)
+    thinned: bool = False

@@ -89,7 +89,10 @@ class Source:
     lines: int
     parser: int
     superseded: bool = False
-    thinned: bool = field(default=False, kw_only=True)
+
+    @property
+    def thinned(self) -> bool:
+        return self.cursor.thinned
 
     @property
     def imported(self) -> bool:

@@ -30,7 +30,7 @@ from recollect.light.disk import Disk, same_file
 from recollect.light.journal import JOURNAL_SUFFIX, LOCK_SECONDS, Journal, journal_path, read_frames
 from recollect.light.processes import start_python
 from recollect.light.second_name import refuse_second_name
-from recollect.light.store_header import PAGE_BYTES, Header
+from recollect.light.store_header import PAGE_BYTES, Header, redo_path
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.guard import Guard, StoreFile
@@ -359,6 +359,16 @@ class Hdf5Store:
             self.disk.sync(fd)
         finally:
             os.close(fd)
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Every stream's blocks, unpacked, then all files of the store as they are on disk."""
+        from recollect.store.hdf5.contents import file_pieces, unpacked
+
+        with self.view() as view:
+            yield from unpacked(view)
+        beside = [self.path, journal_path(self.path), redo_path(self.path), *_leftovers(self.path)]
+        for path in beside:
+            yield from file_pieces(path)
 
     # -- the journal -----------------------------------------------------------------------
 

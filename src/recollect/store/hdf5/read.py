@@ -556,12 +556,12 @@ class Hdf5View:
                     terminated=not cell["flags"] & SourceFlag.UNTERMINATED,
                     waiting=bool(cell["flags"] & SourceFlag.WAITING),
                     state=state,
+                    thinned=bool(cell["flags"] & SourceFlag.THINNED),
                 ),
                 session=session,
                 lines=cell["lines"],
                 parser=cell["parser"],
                 superseded=bool(cell["flags"] & SourceFlag.SUPERSEDED),
-                thinned=bool(cell["flags"] & SourceFlag.THINNED),
                 row=start + n,
             )
 

@@ -8,7 +8,7 @@ session should cost what copying the file costs; a plain rewrite packs them all 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from recollect.store.hdf5.check import references
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.layout import BLOCK_BYTES, LEVEL_DENSE, TABLES
-from recollect.store.hdf5.read import Hdf5View
+from recollect.store.hdf5.read import Hdf5View, RowSource
 from recollect.store.hdf5.staying import NAMED, Rows, Staying, staying
 from recollect.store.hdf5.write import Hdf5Writer
 from recollect.store.leaving import NOTHING, Leaving
@@ -50,7 +50,7 @@ def copy_store(
     _tell_facts(new, sessions, kept.sessions, leaving)
     new.table("sessions").append(sessions)
     sources = _kept_columns(old, "sources", kept, kept.sources)
-    _move_texts(old, new, "sources", ("path", "state"), sources, kept.sources, leaving.states)
+    _move_texts(old, new, "sources", ("path", "state"), sources, kept.sources, _rows_of(leaving))
     _copy_chains(old, new, "sources", "spans", "span", sources, kept.sources, kept.lines)
     _mend_sources(old, new, sources, kept, leaving)
     new.table("sources").append(sources)
@@ -189,10 +189,10 @@ def _move_texts(
     texts: Sequence[str],
     columns: dict[str, Array],
     rows: Rows,
-    told: object,
+    told: Iterable[int],
 ) -> None:
     """Copy the texts of the rows that stay; the last of them not for a row of which it is told anew."""
-    anew = {int(rows.before[row]) for row in told}  # type: ignore[attr-defined]
+    anew = {int(rows.before[row]) for row in told}
     for text in texts:
         places = zip(columns[f"{text}_at"].tolist(), columns[f"{text}_length"].tolist(), strict=True)
         moved = [
@@ -243,11 +243,16 @@ def _mend_sources(
         if not _keeps_last(old, int(stays[n]), kept.lines.stays):
             # The half line behind the cursor went. What comes next is read as if it had never come.
             columns["flags"][n] &= 0xFF ^ int(SourceFlag.WAITING | SourceFlag.UNTERMINATED)
-    for row, state in leaving.states.items():
+    for row, state in zip(_rows_of(leaving), (state for _, state in leaving.states), strict=True):
         if kept.sources.stays[row]:
             at, length = new.put_text(json.dumps(state, separators=(",", ":")))
             n = int(kept.sources.before[row])
             columns["state_at"][n], columns["state_length"][n] = at, length
+
+
+def _rows_of(leaving: Leaving) -> list[int]:
+    """The rows of the sources whose parsers' states are told anew."""
+    return [source.row for source, _ in leaving.states if isinstance(source, RowSource)]
 
 
 def _keeps_last(old: Hdf5View, source: int, stays: Array) -> bool:

@@ -74,7 +74,6 @@ class _SourceRow:
     parser: int = 0
     older: int = -1
     superseded: bool = False
-    thinned: bool = False
     expected: int = 0  # the row behind the last one linked, to keep runs together
 
     @property
@@ -122,14 +121,7 @@ class Hdf5Writer(Hdf5View):
         if held is None:
             return None
         return RowSource(
-            held.file,
-            held.host,
-            held.cursor,
-            held.session.facts.id,
-            held.lines,
-            held.parser,
-            thinned=held.thinned,
-            row=held.row,
+            held.file, held.host, held.cursor, held.session.facts.id, held.lines, held.parser, row=held.row
         )
 
     def has_source(self, host: str, path: str) -> bool:
@@ -655,7 +647,6 @@ class Hdf5Writer(Hdf5View):
             stored.parser,
             cell["older"],
             stored.superseded,
-            stored.thinned,
         )
 
     def _session(self, host: str, facts: SessionFacts, provenance: Provenance) -> _SessionRow:
@@ -744,7 +735,7 @@ class Hdf5Writer(Hdf5View):
             source.state_place = self.put_text(json.dumps(cursor.state, separators=(",", ":")))
             flags: int = 0 if cursor.terminated else SourceFlag.UNTERMINATED
             flags |= SourceFlag.SUPERSEDED if source.superseded else 0
-            flags |= SourceFlag.THINNED if source.thinned else 0
+            flags |= SourceFlag.THINNED if cursor.thinned else 0
             flags |= SourceFlag.WAITING if cursor.waiting else 0
             flags |= _MARKS[source.file.provenance]
             cells.append(
