@@ -136,10 +136,10 @@ def _show(chosen: Chosen, screen: Screen) -> None:
     columns = [
         Column("session"),
         Column("agent"),
-        Column("project"),
+        Column("project", gives=PROJECT),
         Column("goes"),
-        Column("lines"),
-        Column("size"),
+        Column("lines", right=True),
+        Column("size", right=True),
     ]
     rows = [
         (
@@ -252,7 +252,7 @@ def _told(
     )
     looked = receipt["verified"]
     screen.line(
-        f"searched {size(looked['bytes'])} for {many(looked['stretches'], 'stretch', 'stretches')} of it: found "
+        f"searched {size(looked['bytes'])} for {looked['stretches']} stretches of it: found "
         + (", ".join(map(one_line, found)) or "nothing")
     )
     for path in left:

@@ -19,7 +19,7 @@ from recollect.intake.erased import erasures, forget_erasure, note_erasure
 from recollect.light.sources import is_conversation
 from recollect.memory.choosing import Chosen, choose
 from recollect.memory.proof import Fingerprints, Looking, files_below, pieces_of_file
-from recollect.store.contract import HoldsBytes
+from recollect.store.contract import LINES, HoldsBytes
 from recollect.values.erasures import SALT_BYTES, Erasure, hash_of_line, hash_of_session
 from recollect.values.errors import UsageError
 
@@ -129,9 +129,12 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]
     prints = Fingerprints.of(salt, chosen.texts)
     with memory._store.view() as view:
         info = view.info()
-        said = _said_elsewhere(view, prints)
+    places, files, size = _look(memory, Looking(prints))
+    said = places.pop(
+        LINES, set()
+    )  # by lines that stay: others said the same, of which nothing can be proven
     unique = prints.without(said)
-    found, files, size = _look(memory, Looking(unique))
+    found = {where for where, told in places.items() if told - said}
     return {
         "receipt": RECEIPT,
         "id": erasure.id,
@@ -153,31 +156,17 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]
     }
 
 
-def _said_elsewhere(view: View, prints: Fingerprints) -> set[tuple[int, bytes]]:
-    """What of it lines say that stay: others said the same, and of that nothing can be proven."""
-    looking, found = Looking(prints), set()
-    held: list[bytes] = []
-    for source in view.sources():
-        if prints.prints and is_conversation(source.file.agent):
-            for line in view.lines(source):
-                held.append(line.data)
-                if sum(map(len, held)) > 1 << 20 or len(held) > 4096:
-                    found |= looking.found_in(b"\n".join(held))
-                    held = []
-    return found | looking.found_in(b"\n".join(held))
-
-
-def _look(memory: Memory, looking: Looking) -> tuple[set[str], int, int]:
-    """Where it is found; how many files were searched, and how many bytes, unpacked."""
-    found: set[str] = set()
-    files: set[str] = set()
+def _look(memory: Memory, looking: Looking) -> tuple[dict[str, set[tuple[int, bytes]]], int, int]:
+    """What is found where; how many files and streams were searched, and how many bytes, unpacked."""
+    found: dict[str, set[tuple[int, bytes]]] = {}
+    places: set[str] = set()
     size = 0
     for where, data in _everything(memory):
-        files.add(where)
+        places.add(where)
         size += len(data)
-        if looking.found_in(data):
-            found.add(where)
-    return found, len(files), size
+        if told := looking.found_in(data):
+            found.setdefault(where, set()).update(told)
+    return found, len(places), size
 
 
 def _everything(memory: Memory) -> Iterator[tuple[str, bytes]]:

@@ -43,6 +43,8 @@ from recollect.values.stored import (
 
 Array = np.ndarray[Any, Any]
 
+LINES = "lines"  # where `HoldsBytes.contents` says the lines of sources are
+
 
 class SessionRows(Protocol):
     """Sessions by row; an engine may read them only when asked for."""
@@ -456,7 +458,7 @@ class HoldsBytes(Protocol):
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Every byte of every file of it with where it is: as it stands, and unpacked where it is packed.
 
-        Pieces overlap where one goes on in the next.
+        Pieces overlap where one goes on in the next. `LINES` is where the lines themselves are.
         """
         ...
 
