@@ -91,6 +91,19 @@ def test_erased_listed_verified_and_taken_back(
     assert run(taken, "erase", "--verify", str(tmp_path / "none.json")) != 0
 
 
+def test_a_raw_export_says_that_something_is_missing(
+    taken: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(taken, "export", OTHER, "--to", "raw", "-o", str(tmp_path / "whole.jsonl")) == 0
+    assert "byte for byte" not in capsys.readouterr().err
+    assert run(taken, "erase", "--match", "clock skew", "--yes") == 0
+    assert run(taken, "export", OTHER, "--to", "raw", "-o", str(tmp_path / "raw.jsonl")) == 0
+    assert "byte for byte" in " ".join(capsys.readouterr().err.split())
+    whole, left = ((tmp_path / name).read_bytes().splitlines() for name in ("whole.jsonl", "raw.jsonl"))
+    assert left == [line for line in whole if b"clock skew" not in line]
+    assert len(left) < len(whole)
+
+
 def test_the_agents_own_files_are_deleted_only_on_a_second_word(
     taken: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
