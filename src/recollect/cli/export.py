@@ -87,9 +87,7 @@ def _to_stdout(args: argparse.Namespace, screen: Screen) -> int:
 def _tell_thinned(memory: Memory, session: str, args: argparse.Namespace, screen: Screen) -> None:
     """Say of a raw export that it is not the agent's file any more."""
     if args.to == "raw" and any(each.thinned for each in memory.sources(session) if not each.superseded):
-        screen.note(
-            "lines of it were erased, evicted or altered: not the agent's file, byte for byte"
-        )
+        screen.note("lines of it were erased, evicted or altered: not the agent's file, byte for byte")
 
 
 def _pieces(memory: Memory, session: str, args: argparse.Namespace) -> Iterator[bytes]:
