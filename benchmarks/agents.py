@@ -4,11 +4,16 @@
     database   a large database: the first sweep, one in which nothing is new, and one after a message more
 
 An agent of which the corpus has less than BYTES is measured with what it has, or with the invented logs of
-the tests, told over and over under other ids. Exit status: 0 all marks met, 1 some missed, 2 some failed.
+the tests, told over and over under other ids. Those are first made as long as real logs and their records
+are: a few kilobytes a file and a few words a record would measure what it takes to open a source and to add
+a row, which is the same for every agent.
+Exit status: 0 all marks met, 1 some missed, 2 some failed.
 """
 
 from __future__ import annotations
 
+import json
+import random
 import re
 import sys
 import tempfile
@@ -16,17 +21,20 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks import report
 from benchmarks.agent_databases import CURSOR, OPENCODE, Kept
 from benchmarks.report import Row
 from recollect import Memory
+from recollect.agents.contract import CutsRecords
 from recollect.agents.registry import built_in
 from recollect.config import load_config
 from recollect.intake.discover import discover
-from recollect.values.records import Framing
+from recollect.values.records import Framing, Role
 
 BYTES = 24_000_000
+LOG_BYTES, RECORD_BYTES = 400_000, 2_600  # as in the corpus: 1,088 files, 152,000 lines, 405 MB
 ROUNDS = 3
 SLOWEST = 1 / 3
 SESSIONS, DATABASE_BYTES = 1_000, 500_000_000
@@ -34,6 +42,10 @@ _REFERENCE = "claude"
 _DATABASES = {"cursor": CURSOR}  # of agents whose conversations are in one, and there is no other log of size
 _SESSION_BYTES = 500_000
 _TESTS = Path(__file__).parents[1] / "tests" / "data"
+_WORDS = ("text", "content", "thinking", "output")
+_VOCABULARY = [
+    f"{first}{last}" for first in ("har", "lan", "gul", "tid") for last in ("bor", "tern", "ls", "es")
+]
 _ID = re.compile(rb"(?<![0-9A-Za-z])[0-9a-f]{4,}[0-9a-f-]*[0-9a-f]{4}(?![0-9A-Za-z])")
 
 
@@ -159,9 +171,8 @@ def _logs_of(agent: str, corpus: Path, scratch: Path, size: int) -> list[Path]:
         folder = scratch / agent
         folder.mkdir()
         return [_DATABASES[agent].make(folder, max(size // _SESSION_BYTES, 1), size)]
-    real = _picked(corpus / agent, agent, size)
-    invented = [] if real else _picked(_TESTS / agent, agent, size)
-    paths = real or invented
+    paths = _picked(corpus / agent, agent, size) or _grown(agent, scratch / "grown" / agent)
+    paths = paths or _picked(_TESTS / agent, agent, size)
     if not paths or sum(path.stat().st_size for path in paths) >= size / 2:
         return paths
     filled, copy = 0, 0
@@ -185,6 +196,69 @@ def _picked(folder: Path, agent: str, size: int) -> list[Path]:
             picked.append(Path(each.file.read_path))
             filled += each.size
     return picked
+
+
+def _grown(agent: str, folder: Path) -> list[Path]:
+    """The invented conversations of an agent, each told again and again in its own file."""
+    grown = []
+    for each in discover([_TESTS / agent]).found if (_TESTS / agent).is_dir() else ():
+        path = Path(each.file.read_path)
+        if each.agent.name != agent or each.file.role not in (Role.MAIN, Role.SUBAGENT):
+            continue
+        parser = each.agent.parser(each.file, {})
+        if each.file.framing is Framing.LINES:
+            head, *records = path.read_bytes().splitlines()
+            data = b"\n".join([head, *_longer(records, each.file.session), b""])
+        elif isinstance(parser, CutsRecords):
+            pieces = [data for _, data in parser.records(path.read_bytes())]
+            if len(pieces) < 3:  # no list of messages, as below
+                continue
+            head, *records, end = pieces
+            whole = [record.strip().lstrip(b",") for record in records]
+            if not all(record.lstrip().startswith(b"{") for record in whole):
+                continue
+            data = head + b",".join(_longer(whole, each.file.session)) + end
+        else:
+            continue
+        grown.append(folder / path.relative_to(_TESTS / agent))
+        grown[-1].parent.mkdir(parents=True, exist_ok=True)
+        grown[-1].write_bytes(data)
+    return grown
+
+
+def _longer(records: Sequence[bytes], session: str) -> Iterator[bytes]:
+    """Records, then the same with other words and ids, up to the length of a real log."""
+    filled, copy = 0, 0
+    words = random.Random(0)
+    while records and filled < LOG_BYTES:
+        for record in records:
+            value = json.loads(record)
+            room = (RECORD_BYTES - len(record)) // (_count_words(value) or 1)
+            more = " ".join(words.choices(_VOCABULARY, k=max(room, 0) // 8))
+            yield (told := json.dumps(_otherwise(value, "", session, copy, more)).encode())
+            filled += len(told)
+        copy += 1
+
+
+def _count_words(value: Any, key: str = "") -> int:
+    if isinstance(value, dict):
+        return sum(_count_words(each, name) for name, each in value.items())
+    if isinstance(value, list):
+        return sum(_count_words(each, key) for each in value)
+    return int(isinstance(value, str) and key in _WORDS)
+
+
+def _otherwise(value: Any, key: str, session: str, copy: int, more: str) -> Any:
+    """The same record with more words and other ids; the session's own stays."""
+    if isinstance(value, dict):
+        return {name: _otherwise(each, name, session, copy, more) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_otherwise(each, key, session, copy, more) for each in value]
+    if not isinstance(value, str) or value == session:
+        return value
+    if key in _WORDS:
+        return f"{value} {more}"
+    return f"{value}-{copy}" if copy and key.lower().endswith("id") else value
 
 
 def _told_again(data: bytes, copy: int) -> bytes:

@@ -197,3 +197,14 @@ def test_what_is_left_out_is_said(
             columns, [["3f2a9c01", "1,204", "mend the quay " * 9]]
         )
     assert "also shows: entries\n" in capsys.readouterr().err
+
+
+def test_whose_a_conversation_is_stays_longer_than_how_long_it_is(
+    tables: dict[tuple[str, int], list[Table]],
+) -> None:
+    for command, agent in (("sessions", "agent"), ("threads", "agents")):
+        (columns, _), *_ = next(found for (place, _), found in tables.items() if place == command)
+        leaves = {column.name: column.drops for column in columns}
+        counts = [leaves[name] for name in ("tokens", "entries", "sessions") if name in leaves]
+        assert counts
+        assert max(counts) < leaves[agent]

@@ -120,15 +120,7 @@ class Machine:
         )
 
     def _claude_settings(self) -> dict[str, str]:
-        return {
-            "ANTHROPIC_API_KEY": "sk-dummy",
-            "ANTHROPIC_BASE_URL": self.model,
-            "MCP_TIMEOUT": "60000",
-            "DISABLE_TELEMETRY": "1",
-            "DISABLE_AUTOUPDATER": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            **({"IS_SANDBOX": "1"} if os.geteuid() == 0 else {}),
-        }
+        return claude_environment(self.model)
 
     def codex(self, *words: str) -> Ended:
         return ended(self.start_codex(*words))
@@ -200,6 +192,18 @@ class Machine:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+
+
+def claude_environment(url: str) -> dict[str, str]:
+    return {
+        "ANTHROPIC_API_KEY": "sk-dummy",
+        "ANTHROPIC_BASE_URL": url,
+        "MCP_TIMEOUT": "60000",
+        "DISABLE_TELEMETRY": "1",
+        "DISABLE_AUTOUPDATER": "1",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        **({"IS_SANDBOX": "1"} if os.geteuid() == 0 else {}),
+    }
 
 
 def kill(process: subprocess.Popen[bytes], signal_: signal.Signals = signal.SIGKILL) -> None:

@@ -1,4 +1,4 @@
-"""How each of the other clients is run: what it is told, how it is asked, where its conversations lie.
+"""How each client is run: what it is told, how it is asked, where its conversations lie.
 
 Each has its settings written into the home of a `Machine` and talks to the stand-in; nothing of it comes
 from whoever runs the tests. What a client calls its shell, and what it wants with it, is here too.
@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from tests.clients.clients import Ended, Machine, binary, ended
+from tests.clients.clients import Ended, Machine, binary, claude_environment, ended
 from tests.clients.sessions import encoded
 from tests.clients.standin import Block, use
 from tests.clients.terminal import Terminal
@@ -50,6 +50,10 @@ class Driver(ABC):
     def shell(self, command: str) -> Block:
         """The model calls the client's shell."""
 
+    @abstractmethod
+    def write(self, path: Path, content: str) -> Block:
+        """The model has the client write a file that is not there yet."""
+
     def prepare(self, machine: Machine) -> None:
         for path, data in self.settings(machine.model).items():
             target = machine.home / path
@@ -75,6 +79,59 @@ class Driver(ABC):
 
     def stop(self, machine: Machine) -> None:  # noqa: B027  most leave nothing
         """End what the client leaves running when it has answered."""
+
+
+class Claude(Driver):
+    name = "claude"
+    kept_in = (".claude/projects",)
+
+    def environment(self, url: str) -> dict[str, str]:
+        return claude_environment(url)
+
+    def words(self, prompt: str, resume: str, image: Path | None) -> list[str]:
+        known = ["--resume", resume] if resume else []
+        shown = f" @{image}" if image else ""
+        return ["-p", prompt + shown, "--output-format", "json", "--allowedTools", "Bash,Write", *known]
+
+    def session(self, machine: Machine, ended: Ended) -> str:
+        return ended.session
+
+    def shell(self, command: str) -> Block:
+        return use("Bash", command=command, description="a step")
+
+    def write(self, path: Path, content: str) -> Block:
+        return use("Write", file_path=str(path), content=content)
+
+
+class ClaudeNewest(Claude):
+    name = "claude-newest"
+
+
+class Codex(Driver):
+    """Its settings are there: every `Machine` has them."""
+
+    name = "codex"
+    kept_in = (".codex/sessions",)
+
+    def environment(self, url: str) -> dict[str, str]:
+        return {"OPENAI_API_KEY": "dummy"}
+
+    def words(self, prompt: str, resume: str, image: Path | None) -> list[str]:
+        free = "--dangerously-bypass-approvals-and-sandbox"
+        known = ["resume", resume] if resume else []
+        shown = ["-i", str(image), "--"] if image else []
+        return ["exec", "--skip-git-repo-check", "--json", free, *known, *shown, prompt]
+
+    def session(self, machine: Machine, ended: Ended) -> str:
+        return ended.session
+
+    def shell(self, command: str) -> Block:
+        return use("exec_command", cmd=command, yield_time_ms=20_000)
+
+    def write(self, path: Path, content: str) -> Block:
+        lines = "".join(f"+{line}\n" for line in content.splitlines())
+        patch = f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch"
+        return self.shell(f"apply_patch <<'EOF'\n{patch}\nEOF")
 
 
 class Pi(Driver):
@@ -107,6 +164,9 @@ class Pi(Driver):
     def shell(self, command: str) -> Block:
         return use("bash", command=command)
 
+    def write(self, path: Path, content: str) -> Block:
+        return use("write", path=str(path), content=content)
+
 
 class Qwen(Driver):
     name = "qwen"
@@ -129,6 +189,9 @@ class Qwen(Driver):
 
     def shell(self, command: str) -> Block:
         return use("run_shell_command", command=command, description="a step", is_background=False)
+
+    def write(self, path: Path, content: str) -> Block:
+        return use("write_file", file_path=str(path), content=content)
 
 
 class Gemini(Driver):
@@ -157,6 +220,9 @@ class Gemini(Driver):
     def shell(self, command: str) -> Block:
         return use("run_shell_command", command=command, description="a step")
 
+    def write(self, path: Path, content: str) -> Block:
+        return use("write_file", file_path=str(path), content=content)
+
 
 class Copilot(Driver):
     name = "copilot"
@@ -182,6 +248,9 @@ class Copilot(Driver):
 
     def shell(self, command: str) -> Block:
         return use("bash", command=command, description="a step", mode="sync")
+
+    def write(self, path: Path, content: str) -> Block:
+        return use("create", path=str(path), file_text=content)
 
 
 class OpenCode(Driver):
@@ -222,6 +291,9 @@ class OpenCode(Driver):
 
     def shell(self, command: str) -> Block:
         return use("bash", command=command, description="a step")
+
+    def write(self, path: Path, content: str) -> Block:
+        return use("write", filePath=str(path), content=content)
 
 
 class Grok(Driver):
@@ -265,6 +337,9 @@ class Grok(Driver):
 
     def shell(self, command: str) -> Block:
         return use("run_terminal_command", command=command, description="a step")
+
+    def write(self, path: Path, content: str) -> Block:
+        return use("write", file_path=str(path), content=content)
 
 
 class Cline(Driver):
@@ -314,6 +389,9 @@ class Cline(Driver):
     def shell(self, command: str) -> Block:
         return use("run_commands", commands=[command])
 
+    def write(self, path: Path, content: str) -> Block:
+        return use("editor", path=str(path), new_text=content)
+
     def stop(self, machine: Machine) -> None:
         for process, called in machine.processes().items():
             if "--cline-hub-daemon" in called:
@@ -354,10 +432,25 @@ class Droid(Driver):
         risk = {"riskLevel": "low", "riskLevelReason": "It only prints."}
         return use("Execute", command=command, summary="a step", timeout=60, **risk)
 
+    def write(self, path: Path, content: str) -> Block:
+        return use("Create", file_path=str(path), content=content)
+
 
 DRIVERS: dict[str, Driver] = {
     driver.name: driver
-    for driver in (Pi(), Qwen(), Gemini(), Copilot(), OpenCode(), Grok(), Cline(), Droid())
+    for driver in (
+        Claude(),
+        ClaudeNewest(),
+        Codex(),
+        Pi(),
+        Qwen(),
+        Gemini(),
+        Copilot(),
+        OpenCode(),
+        Grok(),
+        Cline(),
+        Droid(),
+    )
 }
 
 

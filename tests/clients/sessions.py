@@ -123,12 +123,15 @@ def pictured(machine: Machine, standin: StandIn) -> Source:
 
 
 def delegated(machine: Machine, standin: StandIn) -> Source:
-    """Two subagents: what they answer is part of the conversation, what they did is not."""
+    """Two subagents: what they answer is part of the conversation, what they did is not.
+
+    The newest client tells their answers as they come, so the second one takes its time.
+    """
     common = {"description": "count", "subagent_type": "general-purpose"}
     near, far = (use("Agent", **common, prompt=f"play:{name}") for name in ("near", "far"))
     play = standin.script("lead", [signed("Let others.", "bGVhZA=="), near, far], [text("Both are back.")])
     standin.script("near", [bash("echo inside near")], [text("Near has one.")])
-    standin.script("far", [bash("echo inside far")], [text("Far has two.")])
+    standin.script("far", [bash("sleep 3; echo inside far")], [text("Far has two.")])
     session = machine.claude(f"{play} Let them count.", *TOOLS).session
     told = ("Let them count.", "play:near", "play:far", "Near has one.", "Far has two.", "Both are back.")
     return Source("claude", session, told, ("bGVhZA==",), lost=("inside near", "inside far"))

@@ -1,9 +1,9 @@
 """What answers for the model: a loopback server that plays scripted turns and keeps every request.
 
-It speaks the APIs the clients speak: Anthropic's messages, OpenAI's responses, and those of `wires`, which
-are given Anthropic's blocks. A prompt says which script its conversation plays ("play:NAME"); the answers of
-one script are given in order, the last again and again. Clients ask the model on the side too (titles,
-summaries), which advances no script.
+It speaks the APIs the clients speak: Anthropic's messages, and those of `wires`, which are given Anthropic's
+blocks; OpenAI's responses takes its own items too. A prompt says which script its conversation plays
+("play:NAME"); the answers of one script are given in order, the last again and again. Clients ask the model
+on the side too (titles, summaries), which advances no script.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.clients.wires import chat_answer, chat_events, gemini_answer, gemini_events
+from tests.clients.wires import chat_answer, chat_events, gemini_answer, gemini_events, response_item
 
 Block = dict[str, Any]
 
@@ -313,7 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not items:
             items = [message(SUMMARY if _summarises(body) else SIDE_TEXT)]
         numbered = []
-        for index, item in enumerate(items):
+        for index, item in enumerate(map(response_item, items)):
             numbered.append({**item, "id": f"item_{name}_{index}"})
             if item["type"].endswith("_call"):
                 numbered[-1]["call_id"] = f"toolu_{name}_{index}"

@@ -1,4 +1,4 @@
-"""An answer in Anthropic's blocks, as other APIs stream it: OpenAI's chat completions and Gemini's.
+"""An answer in Anthropic's blocks, as other APIs have it: OpenAI's chat completions and responses, Gemini's.
 
 One script of turns plays on all of them. What each says of its own usage is the same for every answer.
 """
@@ -99,3 +99,16 @@ def _gemini_part(block: Block) -> Block:
         return {"text": block["thinking"], "thought": True}
     made = {"id": block["id"], "name": block["name"], "args": block["input"]}
     return {"functionCall": made, "thoughtSignature": "c2lnbmVk"}
+
+
+def response_item(block: Block) -> Block:
+    """An item of OpenAI's responses; one that is an item already stays as it is."""
+    if block["type"] == "text":
+        content = [{"type": "output_text", "text": block["text"]}]
+        return {"type": "message", "role": "assistant", "content": content}
+    if block["type"] == "thinking":
+        summary = [{"type": "summary_text", "text": block["thinking"]}]
+        return {"type": "reasoning", "summary": summary, "encrypted_content": block["signature"]}
+    if block["type"] == "tool_use":
+        return {"type": "function_call", "name": block["name"], "arguments": json.dumps(block["input"])}
+    return block

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from tests.support import DATA
+from tests.support.databases import fixture_folder
 from tests.support.memories import open_memory
 
-from recollect.agents.registry import agents
+from recollect.agents.registry import agents, built_in
 from recollect.memory import Memory
 from recollect.values.errors import NotFound
-from recollect.values.records import Flag, Kind
+from recollect.values.records import HIDDEN, Flag, Kind
 
 UNREAD = [agent.name for agent in agents() if not agent.has("reader")]
 
@@ -38,6 +40,33 @@ def test_all_that_was_said_is_in_the_conversation_in_order(memory: Memory) -> No
         said = [entry.text for entry in spoken if not entry.flags & Flag.SIDECHAIN]
         blocks = [block for message in memory.conversation(id_).messages for block in message.blocks]
         assert [block.text for block in blocks if block.text] == [text for text in said if text.strip()]
+
+
+def test_what_does_not_go_with_it_is_counted(memory: Memory) -> None:
+    named = {Kind.THOUGHT: "thought", Kind.IMAGE: "image", Kind.CONTEXT: "attached context"}
+    met = set()
+    for id_ in talks(memory):
+        shown = [e.entry for e in memory.show(id_) if not e.entry.flags & (HIDDEN | Flag.SIDECHAIN)]
+        lost = Counter(named[entry.kind] for entry in shown if entry.kind in named)
+        assert memory.conversation(id_).left_out == lost
+        met |= lost.keys()
+    assert met == set(named.values())
+
+
+@pytest.mark.parametrize("target", [agent.name for agent in agents() if agent.has("writer")])
+def test_a_session_of_every_agent_is_written_for_every_other(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.setenv("HOME", str(folder))
+    memory = open_memory(folder / "m.h5")
+    memory.ingest([fixture_folder(), *(DATA / agent.name for agent in built_in())])
+    written: Counter[str] = Counter()
+    for session in memory.sessions():
+        conversation = memory.conversation(session.facts.id)
+        if conversation.messages:
+            assert memory.deliver(conversation, target, folder=str(folder)).path is not None
+            written[session.facts.agent] += 1
+    assert set(written) == {agent.name for agent in built_in()}
 
 
 def test_calls_and_results_name_each_other(memory: Memory) -> None:

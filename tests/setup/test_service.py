@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.cli import main
-from recollect.setup.service import MARK, Service, install, remove, service
+from recollect.setup.service import MARK, Service, install, remove, service, variables
 from recollect.values.errors import SettingsRefused, UsageError
 
 WORDS = ["--store", "m.h5", "watch"]
@@ -220,3 +220,8 @@ class TestCommand:
         told = json.loads(capfd.readouterr().out)
         assert (told["installed"], told["changed"], told["text"]) == (False, True, "")
         assert not Path(told["path"]).exists()
+
+
+def test_no_variable_is_named_twice() -> None:
+    """Two agents may be moved by the same one."""
+    assert len(set(variables())) == len(variables())

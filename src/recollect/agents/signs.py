@@ -1,4 +1,4 @@
-"""What an agent's client writes where a person stepped in, so that how a piece of work ended can be told."""
+"""What an agent's client writes of its own accord, so that how a piece of work ended can be told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class Signs:
     an event, the person typed a command of the client. `trifles`: a result, the call was put wrongly and
     nothing was tried; `unread` stands in one, as the file to be changed had not been read. `failing` and
     `closing` are types of records: the agent could not go on (a limit, a login, a lost connection); the
-    agent's turn is over.
+    agent's turn is over. `around`: a line of a result that tells how a command ended, not what it printed;
+    `before` stands on a line before what it printed.
     """
 
     interrupted: tuple[str, ...] = ()
@@ -26,6 +27,8 @@ class Signs:
     failing: tuple[str, ...] = ()
     closing: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    around: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
 
 def signs_of(several: Iterable[Signs]) -> Signs:

@@ -26,6 +26,7 @@ from recollect.config import Config, load_config
 from recollect.light.missed import note_installed, note_removed
 from recollect.memory import Memory
 from recollect.memory.machine import by_hooks, carry_out, log_folders
+from recollect.present.agents import enumeration
 from recollect.values.errors import RecollectError, UsageError
 from recollect.values.settings import FileChange, Settings
 from recollect.values.text import one_line
@@ -243,7 +244,7 @@ def _print_next(offers: list[_Offer], args: argparse.Namespace, screen: Screen) 
         screen.note("from the next conversation on: it is captured as it happens, and begins with a short")
         screen.note("catalog of what is known (`recollect catalog`)")
     if bare:
-        titles = " and ".join(agent.title for agent in bare)
+        titles = enumeration([agent.title for agent in bare])
         screen.note(f"no hooks in {titles}: `recollect watch` takes those conversations as they happen")
     if not args.no_mcp:
         screen.note('an agent can ask for what was said before: tell it "search your memory for ..."')

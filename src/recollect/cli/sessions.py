@@ -108,11 +108,11 @@ def _print(
     strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
         Column("id"),
-        Column("agent", drops=3),
+        Column("agent", drops=4),
         Column("project", gives=PROJECT),
         Column("when", right=True),
         Column("entries", right=True, drops=2),
-        Column("tokens", right=True, drops=4),
+        Column("tokens", right=True, drops=3),
         *([Column("log", drops=5)] if strange else []),
         *([Column("from", drops=1)] if related else []),
         Column("outcome", drops=6),

@@ -92,10 +92,10 @@ def _print(
     strange = len({each.imported for each in listed}) > 1  # where all are, a note says so
     columns = [
         Column("thread"),
-        Column("agents", drops=2),
+        Column("agents", drops=3),
         Column("project", gives=PROJECT),
         Column("when", right=True),
-        Column("sessions", right=True, drops=3),
+        Column("sessions", right=True, drops=2),
         Column("entries", right=True, drops=1),
         *([Column("log", drops=5)] if strange else []),
         Column("outcome", drops=4),

@@ -1,7 +1,7 @@
 """Entries as messages, for an agent that has no reader: what was said, asked of tools and given back.
 
 A reader gives the very objects of the log; this gives what was parsed of them. Thoughts are left out, as
-they go with a signature that no entry holds.
+they go with a signature that no entry holds, and pictures, whose bytes none holds either.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ _ROLES: dict[Kind, Role] = {
     Kind.ANSWER: "assistant",
     Kind.CALL: "assistant",
 }
+_LOST = {Kind.THOUGHT: "thought", Kind.IMAGE: "image", Kind.CONTEXT: "attached context"}
 
 
 def conversation_of(
@@ -41,7 +42,7 @@ def conversation_of(
     if before_compaction:
         shown = _before_boundary(shown, facts.id)
     messages = [message for each in shown if (message := message_of(each, facts.agent)) is not None]
-    thoughts = sum(each.entry.kind is Kind.THOUGHT for each in shown)
+    lost = Counter(_LOST[each.entry.kind] for each in shown if each.entry.kind in _LOST)
     return Conversation(
         tuple(messages),
         title=facts.headline,
@@ -49,7 +50,7 @@ def conversation_of(
         project=facts.project,
         branch=facts.branch,
         agents=(facts.agent,),
-        left_out=+Counter({"thought": thoughts}),
+        left_out=lost,
     )
 
 

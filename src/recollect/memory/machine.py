@@ -136,7 +136,7 @@ def agent_variables() -> tuple[str, ...]:
     """The variables of the environment that say where agents keep their files."""
     from recollect.agents.registry import agents
 
-    return tuple(name for agent in agents() for name in agent.moved_by)
+    return tuple(dict.fromkeys(name for agent in agents() for name in agent.moved_by))
 
 
 def agent_plugin(commands: Callable[[str], Commands], *, folder: Path) -> Plugin:

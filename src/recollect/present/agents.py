@@ -53,7 +53,7 @@ def homes() -> str:
 
 def variables() -> str:
     """The variables of the environment that say they are elsewhere, as part of a sentence."""
-    return enumeration([name for agent in built_in() for name in agent.moved_by])
+    return enumeration(list(dict.fromkeys(name for agent in built_in() for name in agent.moved_by)))
 
 
 def enumeration(words: Sequence[str], joint: str = "and") -> str:

@@ -33,7 +33,7 @@ _VARIABLES = (  # what says where our files are
 
 def variables() -> tuple[str, ...]:
     """The variables of the environment that say where the agents' files are, and ours."""
-    return (*agent_variables(), *_VARIABLES)
+    return tuple(dict.fromkeys((*agent_variables(), *_VARIABLES)))
 
 
 @dataclass(frozen=True, slots=True)

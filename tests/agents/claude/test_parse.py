@@ -109,6 +109,21 @@ def test_who_speaks_in_the_users_place(record: dict[str, Any], kind: Kind) -> No
     assert bool(entry.flags & Flag.META) is (kind is not Kind.PROMPT)
 
 
+@pytest.mark.parametrize(
+    ("text", "model", "kind"),
+    [
+        ("No response requested.", "<synthetic>", Kind.EVENT),
+        ("No response requested.", "claude-opus-4-8", Kind.ANSWER),
+        ("Said by another agent, and written by us.", "<synthetic>", Kind.ANSWER),
+    ],
+)
+def test_what_the_client_answers_itself_is_no_answer(text: str, model: str, kind: Kind) -> None:
+    message = {"role": "assistant", "model": model, "content": [{"type": "text", "text": text}]}
+    (entry,) = fresh().parse({"type": "assistant", "uuid": "a", "message": message}).entries
+    assert (entry.kind, entry.text) == (kind, text)
+    assert bool(entry.flags & Flag.META) is (kind is Kind.EVENT)
+
+
 def test_text_that_recollect_put_there_is_marked() -> None:
     entries, _ = session(MODERN)
     assert [entry.kind for entry in entries if entry.flags & Flag.INJECTED] == [Kind.CONTEXT]

@@ -129,6 +129,16 @@ def test_what_is_written_twice_is_said_once() -> None:
     assert [entry.text for entry in of(entries, Kind.THOUGHT)] == ["**Looking at the pager**", ""]
 
 
+def test_an_item_with_a_role_and_no_type_is_a_message() -> None:
+    parser = fresh()
+    words = [{"type": "input_text", "text": "Add a lint target."}]
+    asked = parser.parse(item(role="user", content=words))
+    answered = parser.parse(item(role="assistant", content=words))
+    assert [each.entries[0].kind for each in (asked, answered)] == [Kind.PROMPT, Kind.ANSWER]
+    assert asked.known
+    assert not parser.parse(item(content=words)).known
+
+
 def test_the_same_words_twice_are_two_prompts() -> None:
     parser = fresh()
     kinds = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.insight.digest.told import FOLDER, Told
@@ -10,7 +11,7 @@ from recollect.insight.digest.session import digest_of, times
 from recollect.insight.digest.title import CHARS_MAX, EMPTY, LINE_CHARS_MAX, short
 from recollect.insight.digest.troubles import errors_of
 from recollect.values.digests import Checks, Outcome, Statement, Trouble
-from recollect.values.records import Entry, Flag, Kind, SessionFacts
+from recollect.values.records import Entry, Flag, Kind, Relation, SessionFacts
 from recollect.values.stored import StoredEntry
 from recollect.values.titles import TITLE_CUSTOM
 
@@ -83,6 +84,26 @@ def test_an_answer_to_a_question_with_alternatives_is_a_decision_with_its_questi
     assert decided("It is mended.", "mend it properly") == []
 
 
+def test_a_prompt_about_something_else_answers_no_question() -> None:
+    question = "Want me to mend the float, or put in a new one?"
+    assert decided(question, "cargo package --list") == []
+    assert decided("Is there anything else to mend or to check?", "the float of the mast shows nothing") == []
+
+
+def test_what_is_only_thought_of_and_what_a_subagent_is_told_is_no_decision() -> None:
+    thought = ("maybe we don't need to add the float", "I thought the cell should not be used")
+    assert [Told().asks(each).says("Done.").digest.decisions for each in thought] == [(), ()]
+    told = Told().asks("Use a float instead of a cell.").says("Done.")
+    facts = SessionFacts("claude", "s", relation=Relation.SUBAGENT)
+    assert len(digest_of(told.entries, SessionFacts("claude", "s")).decisions) == 1
+    assert digest_of(told.entries, facts).decisions == ()
+
+
+def test_what_is_not_to_be_done_for_a_reason_is_a_decision() -> None:
+    asked = "yes and do not wrap long lines as that ruins how it is shown"
+    assert decided("Want me to fold that in?", asked) == [asked]
+
+
 def test_yes_is_said_to_what_was_proposed_and_not_to_routine() -> None:
     proposal = "Want me to read the gauge in chunks the same way as the float?"
     assert decided(f"That was slow. {proposal}", "yes go ahead") == [f"yes go ahead ({proposal})"]
@@ -113,6 +134,25 @@ def test_an_error_that_nothing_solved_stands_first() -> None:
     errors, retries = errors_of(told.steps)
     assert [(each.text, each.solved) for each in errors] == [("error: a", ""), ("error: b", "e6")]
     assert retries == 1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Exit code 1\n{}",
+        "Chunk ID: 4b\nWall time: 0.1 seconds\nProcess exited with code 1\nOutput:\n{}\n",
+        "exit: 1\n{}\n",
+        "[Command exited with code 1]\n[stderr]\n{}",
+        "Error: Command failed (exit code: 1)\n{}\n\n[Process exited with code 1]",
+        "Output: {}\nExit Code: 1\nProcess Group PGID: 7",
+        "Command: cat x\nDirectory: (root)\nOutput: {}\nError: (none)\nExit Code: 1\nSignal: (none)",
+        "{}\n<shellId: 0 completed with exit code 1>",
+    ],
+)
+def test_an_error_is_what_the_command_said_and_not_what_the_client_says_of_it(told: str) -> None:
+    said = "cat: x: No such file or directory"
+    (error,) = Told().asks("a").runs("make a", told.format(said), failed=True).digest.errors
+    assert error.text == said
 
 
 def test_an_error_of_a_wrapper_is_solved_by_what_it_was_told_to_run() -> None:

@@ -26,7 +26,7 @@ class Claude(Agent):
 
     name = "claude"
     title = "Claude Code"
-    version = 6
+    version = 7
     home = "~/.claude"
     moved_by = (paths.MOVED_BY,)
     instructions = "CLAUDE.md"

@@ -124,6 +124,8 @@ class ClaudeParser:
                 body = dict_of(block)
                 if not blocks.answer(body, flags, time_ms, model, self._calls, entries):
                     name = f"assistant/{text_of(body.get('type'))}"
+        if not billed and [entry.text for entry in entries] == [blocks.NO_ANSWER]:
+            entries = [Entry(Kind.EVENT, blocks.NO_ANSWER, flags | META, time_ms)]
         if not entries:
             entries.append(Entry(Kind.EVENT, "", flags, time_ms, model=model))
         self._session.note_answers(entries)

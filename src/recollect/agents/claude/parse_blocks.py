@@ -24,6 +24,7 @@ from recollect.agents.fields import (
 from recollect.values.records import Entry, Kind, Usage
 
 SYNTHETIC: Final = "<synthetic>"  # the "model" of answers the client made up itself
+NO_ANSWER: Final = "No response requested."  # one of them: between a call that was cut short and a new prompt
 
 _SPILL: Final = "<persisted-output>"
 _SUMMARY: Final = "This session is being continued from a previous conversation"

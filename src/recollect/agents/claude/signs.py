@@ -16,4 +16,5 @@ SIGNS = Signs(
     trifles=("<tool_use_error>",),
     unread=("File has not been read yet", "File has been modified since read"),
     failing=("system/api_error",),
+    around=("Exit code ",),
 )

@@ -15,4 +15,5 @@ SIGNS = Signs(
         "This tool cannot be used in PLAN MODE",
     ),
     failing=("message/error",),
+    around=("[Command exited with code", "[stderr]", "[stdout]"),
 )

@@ -30,7 +30,7 @@ class Codex(Agent):
 
     name = "codex"
     title = "Codex"
-    version = 6
+    version = 7
     home = "~/.codex"
     moved_by = (paths.MOVED_BY,)
     instructions = "AGENTS.md"

@@ -127,6 +127,8 @@ class CodexParser:
         if self._replayed and count_of(record.get("ordinal")) >= self._replayed:
             self._replayed = 0
         if name == "response_item":
+            if "type" not in payload and "role" in payload:  # as other programs write a message
+                payload = {**payload, "type": "message"}
             return self._item(f"response_item/{text_of(payload.get('type'))}", payload, time_ms)
         if name == "event_msg":
             return self._event(payload, time_ms)

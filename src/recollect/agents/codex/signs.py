@@ -20,4 +20,13 @@ SIGNS = Signs(
         "event_msg/turn_complete",
     ),
     closing=("event_msg/task_complete", "event_msg/turn_complete"),
+    around=(
+        "Exit code: ",
+        "Wall time:",
+        "Chunk ID:",
+        "Process exited",
+        "Original token count",
+        "Total output lines",
+    ),
+    before=("Output:",),
 )

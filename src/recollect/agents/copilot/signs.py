@@ -10,4 +10,5 @@ SIGNS = Signs(
     replied=("User feedback:",),
     trifles=("Invalid inputs:", "No match found", "Multiple matches found"),
     failing=("session.error",),
+    around=("<shellId:",),
 )

@@ -14,4 +14,5 @@ SIGNS = Signs(
     trifles=("Error: Not found:",),
     failing=("agent_turn_outcome",),
     closing=("agent_turn_outcome",),
+    around=("Error: Command failed (exit code:", "[Process exited with code"),
 )

@@ -9,4 +9,6 @@ SIGNS = Signs(
     refused=("[Operation Cancelled]",),
     trifles=("Error: Invalid parameters provided", "params must have"),
     failing=("error",),
+    around=("Exit Code: ", "Process Group PGID: "),
+    before=("Output:",),
 )

@@ -11,4 +11,5 @@ SIGNS = Signs(
     trifles=("Failed to parse arguments for tool", "The string to replace was not found in the file"),
     failing=("retry_state",),
     closing=("turn_completed",),
+    around=("exit: ",),
 )

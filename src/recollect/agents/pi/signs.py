@@ -8,4 +8,5 @@ SIGNS = Signs(
     interrupted=("Request was aborted", "Operation aborted", "The operation was aborted"),
     trifles=("Validation failed for tool", "Could not find the exact text in", "Could not find edits["),
     failing=("message/assistant",),
+    around=("Command exited with code",),
 )

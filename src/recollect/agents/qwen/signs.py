@@ -8,4 +8,6 @@ SIGNS = Signs(
     refused=("[Operation Cancelled]", "User did not allow tool call"),
     failing=("system/ui_telemetry",),
     unread=("has not been read in this session", "has been modified since you last read it"),
+    around=("Command: ", "Directory: ", "Error: (none)", "Exit Code: ", "Signal: ", "Process Group PGID: "),
+    before=("Output:",),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from recollect.agents.registry import all_signs
 from recollect.insight.commands import is_piped, work_parts
 from recollect.insight.cure import Work, shows_failure, work_of
 from recollect.insight.digest.steps import Step, once
@@ -35,7 +36,7 @@ class Troubles:
             return None
         if failed and _is_no_error(step):
             return None
-        work = _work(step)
+        work = work_done(step)
         again = [parts for parts, (_, tried) in self._open.items() if tried.is_part_of(work)]
         if not failed:
             again += [parts for parts in self._open if parts not in again and self._is_rest(step, parts)]
@@ -82,7 +83,8 @@ def fails_behind_pipe(step: Step) -> bool:
 
 
 @once
-def _work(step: Step) -> Work:
+def work_done(step: Step) -> Work:
+    """What a step was for, by which it is known again."""
     if not step.command:
         return work_of(step.call.entry)
     command = without_heredocs(step.command[:COMMAND_CHARS_MAX])
@@ -98,11 +100,13 @@ def errors_of(steps: Iterable[Step]) -> tuple[list[Trouble], int]:
 
 
 def gist(text: str) -> str:
-    """The line of an error that says most."""
-    first = ""
+    """The line of an error that says most; what the client says of the command around it says nothing."""
+    first, around, before = "", all_signs().around, all_signs().before
     for line in text[:_TAIL_CHARS].splitlines():
         line = line.strip()
-        if line and not _HEADING.match(line):
+        for lead in before:
+            line = line.removeprefix(lead).lstrip()
+        if line and not line.startswith(around) and not _HEADING.match(line):
             if _TELLING.search(line):
                 return line[:_TEXT_CHARS]
             first = first or line
@@ -120,10 +124,7 @@ _HIDDEN = re.compile(
     r"|^test result: FAILED",
     re.MULTILINE,
 )
-_HEADING = re.compile(
-    r"[=#*-]{2,}.{0,80}$"  # what a script prints between its parts
-    r"|Exit code:? \d+$|Wall time:|Chunk ID:|Process exited|Original token count|Output:$|Total output lines"
-)
+_HEADING = re.compile(r"[=#*-]{2,}.{0,80}$")  # what a script prints between its parts
 _TELLING = re.compile(
     r"\b(?:\w{0,40}(?:error|exception)|failed|failure|fatal|panic(?:ked)?|cannot|not found|denied|refused)\b",
     re.IGNORECASE,
