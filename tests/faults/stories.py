@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from tests.faults.erasing import ErasingStory
 from tests.faults.story import (
     HOST,
     STORE,
@@ -561,5 +562,14 @@ class PlacedConfig(Config):
 
 STORIES = {
     story.name: story
-    for story in (Story, BulkStory, HeldStory, KeepingStory, MendingStory, DerivingStory, FollowingStory)
+    for story in (
+        Story,
+        BulkStory,
+        HeldStory,
+        KeepingStory,
+        MendingStory,
+        DerivingStory,
+        FollowingStory,
+        ErasingStory,
+    )
 }

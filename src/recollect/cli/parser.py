@@ -26,6 +26,7 @@ _ORDER = (
     "activity", "lessons", "show", "tail", "sessions", "projects", "usage", "status", "init", "hook",
     "watch", "fleet", "mcp", "catalog", "threads", "thread", "entities", "entity", "recall", "assemble",
     "saved", "resume", "index", "export", "inspect", "convert", "check", "reparse", "compact", "snapshot",
+    "erase",
     "complete", "completion", "embedder",
 )  # fmt: skip
 
