@@ -174,7 +174,7 @@ def test_nothing_outside_their_folders_names_an_agent() -> None:
         word
         for agent in registry.built_in()
         for word in (agent.name, agent.title, *agent.moved_by, agent.home.rpartition("/")[2])
-        if not word.startswith("XDG_")  # everyone's
+        if word and not word.startswith("XDG_")  # everyone's
     }
     # A short name is a part of many words, and of what HTML writes for "&".
     named_so = "|".join(map(re.escape, sorted(words)))

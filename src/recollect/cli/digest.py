@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
+from recollect.cli.statements import print_statements
 from recollect.cli.words import add_command
 from recollect.present.digests import digest_object, digest_statements, effort_text, pattern_text, usage_text
-from recollect.values.text import cells, ellipsis, moment, one_line
+from recollect.values.text import moment, one_line
 
 if TYPE_CHECKING:
     import argparse
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from recollect.values.stored import Session
     from recollect.values.usage import SessionUsage
 
-_LABEL = 8
-_TEXT_CELLS = 54  # beside a label and an id, in 80
 _REPORT_CHARS = 600
 COLOURS = {"success": "green", "failed": "red", "abandoned": "yellow", "unknown": "dim"}
 
@@ -45,13 +44,7 @@ def digest(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("digest", digest_object(session, made, usage))
         return 0
     _print_head(session, made, usage, screen)
-    before = ""
-    for what, text, entry in digest_statements(made):
-        label = what if what != before else ""
-        shown = ellipsis(one_line(text, _TEXT_CELLS * 4), _TEXT_CELLS)
-        gap = " " * max(_TEXT_CELLS - cells(shown), 0)
-        screen.line(Styled(f"{label:<{_LABEL}}  ", "dim"), shown, gap, Styled(f"  {entry}", "cyan"))
-        before = what
+    print_statements(digest_statements(made), screen, label=len("unsolved"))
     if made.report is not None:
         screen.line("")
         screen.line(one_line(made.report.text, _REPORT_CHARS), Styled(f"  {made.report.entry}", "cyan"))

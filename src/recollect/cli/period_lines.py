@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect.cli.screen import Screen, Styled
 from recollect.present.days import effort_of, period_object, spent
+from recollect.present.digests import commit_statements
 from recollect.present.projects import unknown_project_note
 from recollect.present.short_ids import short_id
 from recollect.values.digests import Outcome
@@ -24,7 +25,7 @@ LINES_MAX = 44  # of two screens, under the headings
 _PROJECTS = 10
 _FIRST_YEAR, _LAST_YEAR = 1971, 2999  # what a clock of any machine can tell
 _LABEL = 9
-_TEXT_CELLS = 54  # beside a label and an id, in 80
+_TEXT_CELLS = 52  # beside a label and an entry's id, in 80
 _WORDS = {
     Outcome.SUCCESS: ("done", "green"),
     Outcome.FAILED: ("failed", "red"),
@@ -113,8 +114,8 @@ def _tested(work: Work) -> str:
 
 
 def _commits(project: ProjectWork) -> Iterator[Said]:
-    for each in reversed(project.commits):
-        yield "commit", "dim", f"{each.hash[:8]} {each.subject}".strip() or "(without output)", each.entry
+    made = list(commit_statements(project.commits))
+    yield from (("commit", "dim", each.text, each.entry) for each in reversed(made))
     yield from (("opened", "dim", each.text, each.entry) for each in reversed(project.pull_requests))
 
 

@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
+from recollect.cli.statements import print_statements
 from recollect.cli.threads import draw
 from recollect.cli.words import add_command
 from recollect.present.short_ids import short_ids
 from recollect.present.threads import story_object, story_statements
 from recollect.present.usage import cost_text, usage_object
-from recollect.values.text import cells, ellipsis, many, moment, one_line, short
+from recollect.values.text import ellipsis, many, moment, one_line, short
 
 if TYPE_CHECKING:
     import argparse
 
     from recollect.values.history import ThreadStory
 
-_LABEL = 9
-_TEXT_CELLS = 54  # beside a label and an id, in 80
 _WIDTH = 80
 _MINUTES = "%Y-%m-%d %H:%M"
 
@@ -45,13 +44,7 @@ def thread(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("thread", story_object(story, names))
         return 0
     _print_head(story, screen)
-    before = ""
-    for what, text, entry in story_statements(story, names):
-        label = what if what != before else ""
-        shown = ellipsis(one_line(text, _TEXT_CELLS * 4), _TEXT_CELLS)
-        gap = " " * (max(_TEXT_CELLS - cells(shown), 0) + 2) if entry else ""
-        screen.line(Styled(f"{label:<{_LABEL}}  ", "dim"), shown, gap, Styled(entry, "cyan"))
-        before = what
+    print_statements(story_statements(story, names), screen, label=len("abandoned"))
     screen.line("")
     draw(story.tree, names, screen)
     return 0

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.present.sessions import session_object
 from recollect.present.usage import usage_amounts, usage_object
-from recollect.values.digests import Outcome
+from recollect.values.digests import Outcome, Statement
 from recollect.values.text import many
 from recollect.values.titles import TITLE_AGENT, UNTITLED, telling
 
 if TYPE_CHECKING:
-    from recollect.values.digests import Digest, DigestHit, Heading, Statement
+    from recollect.values.digests import Commit, Digest, DigestHit, Heading
     from recollect.values.history import Thread
     from recollect.values.stored import Session
     from recollect.values.usage import SessionUsage
@@ -124,6 +124,16 @@ def digest_statements(digest: Digest) -> Iterator[Told]:
             yield what, f"and {many(len(told) - first, 'more file')}", told[-1][2]
 
 
+def commit_statements(commits: Sequence[Commit]) -> Iterator[Statement]:
+    """Each commit in a line, in order, behind one line for those of which nothing is known."""
+    bare = [commit for commit in commits if not (commit.hash or commit.subject)]
+    if bare:
+        yield Statement(f"{many(len(bare), 'commit')} of which no output is there", bare[-1].entry)
+    for commit in commits:
+        if commit.hash or commit.subject:
+            yield Statement(f"{commit.hash[:10]} {commit.subject}".strip(), commit.entry)
+
+
 def _statements(digest: Digest) -> Iterator[Told]:
     """All that a digest states."""
     yield from _named("asked", digest.asked)
@@ -137,12 +147,7 @@ def _statements(digest: Digest) -> Iterator[Told]:
     if digest.tests.runs:
         told = f"{many(digest.tests.runs, 'run')}, the last one {digest.tests.last}"
         yield "tests", told, digest.tests.entry
-    bare = [commit for commit in digest.commits if not (commit.hash or commit.subject)]
-    if bare:
-        yield "commit", f"{many(len(bare), 'commit')} of which no output is there", bare[-1].entry
-    for commit in digest.commits:
-        if commit.hash or commit.subject:
-            yield "commit", f"{commit.hash[:10]} {commit.subject}".strip(), commit.entry
+    yield from _named("commit", commit_statements(digest.commits))
     yield from _named("opened", digest.pull_requests)
     yield from _named("decided", digest.decisions)
     for trouble in digest.errors:
@@ -185,5 +190,5 @@ def pattern_text(digest: Digest) -> str:
     return ", ".join(f"{name} {count}" if count > 1 else name for name, count in ranked)
 
 
-def _named(what: str, statements: tuple[Statement, ...]) -> Iterator[Told]:
+def _named(what: str, statements: Iterable[Statement]) -> Iterator[Told]:
     return ((what, each.text, each.entry) for each in statements)

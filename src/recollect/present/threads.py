@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from recollect.present.digests import commit_statements
 from recollect.present.sessions import thread_object
 from recollect.present.usage import usage_object
 from recollect.values.history import JOINED, How
@@ -174,8 +175,8 @@ def story_statements(story: ThreadStory, names: Mapping[str, str]) -> Iterator[t
         yield "changed", f"and {many(len(files) - _FILES_MAX, 'more file')}", files[-1].entry
     if story.folders:
         yield "in", ", ".join(story.folders[:_FOLDERS_MAX]), ""
-    for commit in story.commits[-_COMMITS_MAX:]:
-        yield "commit", f"{commit.hash[:10]} {commit.subject}".strip() or "(without output)", commit.entry
+    for commit in list(commit_statements(story.commits))[-_COMMITS_MAX:]:
+        yield "commit", commit.text, commit.entry
     for point in story.parts[-1][1].open[:_OPEN_MAX]:
         yield "open", point.text, point.entry
 

@@ -55,6 +55,19 @@ def test_a_commit_without_output_counts_without_a_hash() -> None:
     assert (made.hash, made.subject) == ("", "fix: skew")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git commit -q -m \"$(cat <<'EOF'\nfix: skew\n\n- a margin\nEOF\n)\"",
+        "git add -A && git commit -q -F - <<'EOF'\nfix: skew\n\nA margin.\nEOF",
+        "cat > notes <<EOF\nnot this\nEOF\ngit commit -qF - <<EOF\n\nfix: skew\nEOF",
+    ],
+)
+def test_a_message_that_a_commit_reads_is_its_subject(command: str) -> None:
+    (made,) = commits(Told().asks("x").runs(command, "").steps)
+    assert (made.hash, made.subject) == ("", "fix: skew")
+
+
 def test_a_commit_that_was_refused_or_never_ended_is_none() -> None:
     assert hashes(Told().asks("x").refuses("Bash", command="git commit -m x")) == []
     assert hashes(Told().asks("x").runs("git commit -m x", None)) == []

@@ -28,6 +28,7 @@ class Amp(Agent):
     home = "~/.local/share/amp"
     moved_by = ("XDG_DATA_HOME",)
     instructions = "AGENTS.md"
+    proven = False
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         from recollect.agents.amp.parse import roots

@@ -23,18 +23,17 @@ from typing import Any
 from recollect.agents.claude import paths
 from recollect.agents.claude.check import validate
 from recollect.agents.session_lines import line_of, stamp
+from recollect.agents.session_marks import mark_of, refuse_part, title_of
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY, is_uuid
+from recollect.light.sources import WRITTEN_BY, WRITTEN_KEY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
-from recollect.values.text import one_line
 
 __all__ = ["render", "session_file", "target", "validate"]
 
 VERSION = "2.1.197"  # of the client: the newest that was seen to open these files
 
-_TITLE_CELLS = 200
 _FOLDER_UNITS_MAX = 200
 _LONE = re.compile("[\ud800-\udfff]")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_-]")
@@ -81,16 +80,14 @@ def render(
         "sessionId": session_id,
         "version": version,
         "gitBranch": branch,
-        WRITTEN_KEY: WRITTEN_BY,
+        **mark_of(conversation),
     }
-    if first := next(iter(conversation.sessions), ""):
-        envelope[WRITTEN_FROM_KEY] = first
     records = list(_records(messages, envelope, session_id))
     newest = max(now_ms, *(time_ms for time_ms, _ in records))
     for time_ms, record in records:
         record["timestamp"] = stamp(time_ms or newest)
     records[-1][1]["timestamp"] = stamp(newest)  # where the agent goes on is where the newest record is
-    title = one_line(conversation.title, _TITLE_CELLS) or f"recollected {session_id[:8]}"
+    title = title_of(conversation, session_id[:8])
     named = {"type": "custom-title", "customTitle": title, "sessionId": session_id, WRITTEN_KEY: WRITTEN_BY}
     return b"".join(map(line_of, [*(record for _, record in records), named])), fidelity
 
@@ -98,8 +95,7 @@ def render(
 def target(home: str | Path, environ: Mapping[str, str], cwd: str, session_id: str) -> Path:
     """Where Claude Code, started in `cwd`, looks for this session."""
     _refuse_id(session_id)
-    if not os.path.isabs(cwd):
-        raise UsageError(f"{cwd}: not a whole path", hint="name the folder from the root on")
+    refuse_part(cwd)
     root = Path(paths.folder(str(home), environ))
     name = environ.get("CLAUDE_CODE_PROJECT_DIR_NAME", "") if environ.get("CLAUDE_CONFIG_DIR") else ""
     if not name or not re.fullmatch(r"[A-Za-z0-9_-]+", name):

@@ -8,7 +8,6 @@ the API takes an item with an id only together with all that it was made with.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +21,12 @@ from recollect.agents.codex.check import ALONE, CALL_ID_MAX, OUTPUTS, validate
 from recollect.agents.codex.write_items import Item, Items, kind_of
 from recollect.agents.session_ids import new_id
 from recollect.agents.session_lines import line_of, stamp
+from recollect.agents.session_marks import refuse_part, title_of
 from recollect.agents.sessions import SessionFile
 from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, is_uuid
 from recollect.values.conversation import Block, Conversation, Message, paired, said
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.fidelity import Fidelity, folded_thinking
-from recollect.values.text import one_line
 
 __all__ = ["OPENAI", "new_id", "provider", "render", "session_file", "target", "validate"]
 
@@ -37,7 +36,6 @@ OPENAI = "openai"
 
 Record = dict[str, Any]
 
-_TITLE_CELLS = 200
 _BEGINNING = "[What was said before this is not part of the conversation any more.]"
 # Codex cuts longer outputs when it resumes, unless their line says how many tokens they may have.
 _WHOLE_BYTES_MAX = 8_000
@@ -84,8 +82,7 @@ def render(
     Codex opens a thread only where `model_provider` is the one it is set to.
     """
     _refuse_id(session_id)
-    if not os.path.isabs(cwd):
-        raise UsageError(f"{cwd}: not a whole path", hint="name the folder from the root on")
+    refuse_part(cwd)
     fidelity = Fidelity(left_out=conversation.left_out.copy())
     turns = _turns(conversation.messages, fidelity)
     if not any(map(_words, turns)):
@@ -102,7 +99,7 @@ def render(
         **({"git": {"branch": branch}} if branch else {}),
     }
     records = [_record("session_meta", meta, now_ms), *_records(_begun(turns, fidelity), now_ms, fidelity)]
-    if title := one_line(conversation.title, _TITLE_CELLS):
+    if title := title_of(conversation):
         named = {"type": "thread_name_updated", "thread_id": session_id, "thread_name": title}
         records.append(_record("event_msg", named, now_ms))
     return b"".join(map(line_of, records)), fidelity

@@ -24,18 +24,16 @@ from recollect.agents.fields import dict_of, json_of, list_of, text_of
 from recollect.agents.gemini import hooks
 from recollect.agents.gemini.paths import owner_of, project_hash, projects_of
 from recollect.agents.session_lines import file_problems, line_of
+from recollect.agents.session_marks import mark_of, refuse_part, title_of
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
 from recollect.values.conversation import Block, Conversation, Message, paired
-from recollect.values.errors import NotFound, UsageError
+from recollect.values.errors import NotFound
 from recollect.values.fidelity import Fidelity
-from recollect.values.text import one_line
 
 __all__ = ["session_file", "validate"]
 
 Record = dict[str, Any]
 
-_TITLE_CELLS = 200
 _NAME_CHARS_MAX = 64
 _NAME = re.compile(r"[^A-Za-z0-9_.-]")
 _SLUG = re.compile(r"[^a-z0-9]+")
@@ -54,15 +52,14 @@ def session_file(
     seed: bytes,
 ) -> SessionFile:
     """A new chat for Gemini CLI, started in `folder`."""
-    if not os.path.isabs(folder):
-        raise UsageError(f"{folder}: not a whole path", hint="name the folder from the root on")
+    refuse_part(folder)
     session_id = str(uuid.UUID(bytes=hashlib.blake2b(seed, digest_size=16).digest(), version=4))
     fidelity = Fidelity(left_out=conversation.left_out.copy())
-    mark = {WRITTEN_KEY: WRITTEN_BY, WRITTEN_FROM_KEY: next(iter(conversation.sessions), "")}
+    mark = mark_of(conversation)
     messages = list(_messages(conversation.messages, now_ms, fidelity))
     if not messages:
         raise NotFound("there is no conversation to write: nothing that was said is left")
-    title = one_line(conversation.title, _TITLE_CELLS)
+    title = title_of(conversation)
     head = {
         "sessionId": session_id,
         "projectHash": project_hash(folder),

@@ -22,6 +22,7 @@ class Kiro(Agent):
     name = "kiro"
     title = "Kiro"
     version = 1
+    proven = False
     home = "~/.kiro"
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,13 +20,12 @@ from recollect.agents.fields import dict_of, text_of
 from recollect.agents.opencode.check import validate
 from recollect.agents.opencode.paths import roots, settings_file
 from recollect.agents.session_lines import line_of
+from recollect.agents.session_marks import mark_of, refuse_part, title_of
 from recollect.agents.session_turns import parts_of, picture_of, turns
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
+from recollect.light.sources import WRITTEN_BY
 from recollect.values.conversation import Block, Conversation, Message
-from recollect.values.errors import UsageError
 from recollect.values.fidelity import Fidelity
-from recollect.values.text import one_line
 
 __all__ = ["render", "session_file", "validate"]
 
@@ -36,7 +34,6 @@ Record = dict[str, Any]
 VERSION = "1.18.33"  # of the client: the newest that was seen to take these documents
 FOLDER = "recollect"  # in OpenCode's own: where the documents lie that it is to take
 
-_TITLE_CELLS = 200
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
 _SETTINGS_BYTES_MAX = 1 << 20
@@ -52,8 +49,7 @@ def session_file(
     seed: bytes,
 ) -> SessionFile:
     """A new session for OpenCode, started in `folder`."""
-    if not os.path.isabs(folder):
-        raise UsageError(f"{folder}: not a whole path", hint="name the folder from the root on")
+    refuse_part(folder)
     ids = _Ids(now_ms, seed)
     model = _model(home, environ)
     data, fidelity = render(conversation, ids=ids, cwd=folder, now_ms=now_ms, model=model)
@@ -69,11 +65,9 @@ def render(
     """The document's bytes, and what became of each part. `cwd` is where it will be resumed."""
     fidelity = Fidelity(left_out=conversation.left_out.copy())
     said = turns(conversation, partial(_block, fidelity=fidelity), fidelity)
-    told = {WRITTEN_KEY: WRITTEN_BY}
-    if first := next(iter(conversation.sessions), ""):
-        told[WRITTEN_FROM_KEY] = first
-    ours = {WRITTEN_BY: told}  # what is known of a part goes to the model's provider, by the provider's name
-    title = one_line(conversation.title, _TITLE_CELLS) or f"recollected {ids.session[-8:]}"
+    # What is known of a part goes to the model's provider, by the provider's name.
+    ours = {WRITTEN_BY: mark_of(conversation)}
+    title = title_of(conversation, ids.session[-8:])
     info = {
         "id": ids.session,
         "slug": WRITTEN_BY,

@@ -7,7 +7,6 @@ spent in the sessions this comes from.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,19 +18,17 @@ from recollect.agents.pi.check import ID_CHARS, VERSION, validate
 from recollect.agents.pi.paths import session_folder
 from recollect.agents.session_ids import new_id
 from recollect.agents.session_lines import line_of, stamp
+from recollect.agents.session_marks import mark_of, refuse_part, title_of
 from recollect.agents.session_turns import parts_of, picture_of, turns
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
+from recollect.light.sources import WRITTEN_BY
 from recollect.values.conversation import Block, Conversation, Message
-from recollect.values.errors import UsageError
 from recollect.values.fidelity import Fidelity
-from recollect.values.text import one_line
 
 __all__ = ["render", "session_file", "validate"]
 
 Record = dict[str, Any]
 
-_TITLE_CELLS = 200
 _NO_COST = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "total"), 0)
 _NO_USAGE = {
     **dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0),
@@ -49,8 +46,7 @@ def session_file(
     seed: bytes,
 ) -> SessionFile:
     """A new session for pi, started in `folder`."""
-    if not os.path.isabs(folder):
-        raise UsageError(f"{folder}: not a whole path", hint="name the folder from the root on")
+    refuse_part(folder)
     session_id = new_id(now_ms, seed)
     data, fidelity = render(conversation, session_id=session_id, cwd=folder, now_ms=now_ms)
     begun = stamp(now_ms).replace(":", "-").replace(".", "-")
@@ -63,11 +59,9 @@ def render(conversation: Conversation, *, session_id: str, cwd: str, now_ms: int
     """The file's bytes, and what became of each part. `cwd` is where it will be resumed."""
     fidelity = Fidelity(left_out=conversation.left_out.copy())
     said = turns(conversation, partial(_block, fidelity=fidelity), fidelity)
-    ours = {WRITTEN_KEY: WRITTEN_BY}
-    if first := next(iter(conversation.sessions), ""):
-        ours[WRITTEN_FROM_KEY] = first
+    ours = mark_of(conversation)
     head = {"type": "session", "version": VERSION, "id": session_id, "timestamp": stamp(now_ms), "cwd": cwd}
-    title = one_line(conversation.title, _TITLE_CELLS) or f"recollected {session_id[:8]}"
+    title = title_of(conversation, session_id[:8])
     named = {"type": "session_info", "name": title}
     records = [(now_ms, named), *_records(said, now_ms, fidelity)]
     return b"".join(map(line_of, [{**head, **ours}, *_chained(records, session_id, ours)])), fidelity

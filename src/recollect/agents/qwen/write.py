@@ -6,7 +6,6 @@ One chain of records. Tokens are not written: what was spent was spent in the se
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,13 +17,12 @@ from uuid import UUID, uuid5
 from recollect.agents.qwen import paths
 from recollect.agents.qwen.check import validate
 from recollect.agents.session_lines import line_of, stamp
+from recollect.agents.session_marks import mark_of, refuse_part, title_of
 from recollect.agents.session_turns import parts_of, picture_of, turns
 from recollect.agents.sessions import SessionFile
-from recollect.light.sources import WRITTEN_BY, WRITTEN_FROM_KEY, WRITTEN_KEY
+from recollect.light.sources import WRITTEN_BY
 from recollect.values.conversation import Block, Conversation, Message
-from recollect.values.errors import UsageError
 from recollect.values.fidelity import Fidelity
-from recollect.values.text import one_line
 
 __all__ = ["render", "session_file", "validate"]
 
@@ -32,7 +30,6 @@ VERSION = "0.24.4"  # of the client: the newest that was seen to open these file
 
 Record = dict[str, Any]
 
-_TITLE_CELLS = 200
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9]")
 
 
@@ -46,8 +43,7 @@ def session_file(
     seed: bytes,
 ) -> SessionFile:
     """A new session for Qwen Code, started in `folder`."""
-    if not os.path.isabs(folder):
-        raise UsageError(f"{folder}: not a whole path", hint="name the folder from the root on")
+    refuse_part(folder)
     session_id = str(UUID(bytes=hashlib.blake2b(seed, digest_size=16).digest(), version=4))
     data, fidelity = render(conversation, session_id=session_id, cwd=folder, now_ms=now_ms)
     (root,) = paths.roots(str(home), environ)
@@ -60,12 +56,10 @@ def render(conversation: Conversation, *, session_id: str, cwd: str, now_ms: int
     """The file's bytes, and what became of each part. `cwd` is where it will be resumed."""
     fidelity = Fidelity(left_out=conversation.left_out.copy())
     said = turns(conversation, partial(_block, fidelity=fidelity), fidelity)
-    envelope = {"sessionId": session_id, "cwd": cwd, "version": VERSION, WRITTEN_KEY: WRITTEN_BY}
+    envelope = {"sessionId": session_id, "cwd": cwd, "version": VERSION, **mark_of(conversation)}
     if conversation.branch:
         envelope["gitBranch"] = conversation.branch
-    if first := next(iter(conversation.sessions), ""):
-        envelope[WRITTEN_FROM_KEY] = first
-    title = one_line(conversation.title, _TITLE_CELLS) or f"recollected {session_id[:8]}"
+    title = title_of(conversation, session_id[:8])
     named = {"type": "system", "provenance": "system", "subtype": "custom_title"}
     payload = {"customTitle": title, "titleSource": "manual"}
     records = [*_records(said, now_ms, fidelity), (now_ms, {**named, "systemPayload": payload})]

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from recollect.insight.digest.steps import Step
-from recollect.insight.shell import Simple
+from recollect.insight.shell import COMMAND_CHARS_MAX, Simple, parted
 from recollect.values.digests import Commit, Statement
 
 OUTPUT_CHARS = 40_000
@@ -46,11 +46,11 @@ def _made_by(step: Step, wanted: list[Simple]) -> Iterator[tuple[Commit, bool]]:
         return
     hashes = [each for part in wanted if part.program == "jj" for each in _JJ.findall(text)[:1]]
     if hashes:
-        yield Commit(hashes[0], _subject(wanted[0]), entry), False
+        yield Commit(hashes[0], _subject(wanted[0], step.command), entry), False
     elif not step.has_failed and not _NOTHING.search(text):
         if any(part.piped for part in wanted) and not _DONE.search(text):
             return
-        yield Commit("", _subject(wanted[0]), entry), amends[0]
+        yield Commit("", _subject(wanted[0], step.command), entry), amends[0]
 
 
 def pull_requests(steps: Iterable[Step]) -> list[Statement]:
@@ -77,11 +77,13 @@ def _opens_request(part: Simple) -> bool:
     return part.program in ("gh", "glab") and part.arguments[:2] in (("pr", "create"), ("mr", "create"))
 
 
-def _subject(part: Simple) -> str:
+def _subject(part: Simple, command: str) -> str:
+    """The first line of the message that a commit was given: in a word, or in a text that it reads."""
     for option, text in zip(part.words, part.words[1:], strict=False):
         if option in ("-m", "-am", "--message") and not text.startswith("$("):
             return text.partition("\n")[0][:SUBJECT_CHARS]
-    return ""
+    given = (text.strip() for before, text in parted(command[:COMMAND_CHARS_MAX])[1] if "commit" in before)
+    return next(given, "").partition("\n")[0][:SUBJECT_CHARS]
 
 
 def _once(made: list[Commit]) -> list[Commit]:
