@@ -15,6 +15,7 @@ from typing import Any
 
 from recollect.store.registry import Location, location
 from recollect.values.errors import UsageError
+from recollect.values.retention import RetentionSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Config:
     `store`: a file, or the URL of a store elsewhere. `cache`: where indexes are kept.
     `embedder`: which one makes vectors; `embedders`: settings of each by name; `models`: where
     models that were built are kept. `prices`: model name to dollars per million tokens.
+    `retention`: how much may be kept word for word; None for all of it.
     """
 
     store: Location
@@ -33,6 +35,7 @@ class Config:
     embedders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     models: Path = field(default_factory=lambda: _models())
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    retention: RetentionSettings | None = None
 
     @property
     def path(self) -> Path | None:
@@ -80,6 +83,7 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
         embedders=values.get("embedders", {}),
         models=Path(values["models"]).expanduser() if values.get("models") else _models(),
         prices=values.get("prices", {}),
+        retention=RetentionSettings.from_table(values.get("retention")),
     )
 
 
