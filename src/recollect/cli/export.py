@@ -83,5 +83,6 @@ def _to_stdout(args: argparse.Namespace, screen: Screen) -> int:
 
 def _pieces(memory: Memory, session: str, args: argparse.Namespace) -> Iterator[bytes]:
     if args.to == "jsonl":
+        memory.require_whole(session)
         return jsonl(memory.show(session))
     return memory.export(session, args.to, redacted=not args.no_redact)

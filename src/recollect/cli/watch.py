@@ -208,6 +208,7 @@ def round_text(told: Told) -> str:
         f"{many(report['entries'], 'entry', 'entries')}"
         + (f", {many(report['bad'], 'bad line')} kept as they are" if report.get("bad") else "")
         + f" ({told['seconds']:.1f} s)"
+        + (f"; retention: {swept['text']}" if (swept := told.get("swept")) and swept["sessions"] else "")
     )
 
 

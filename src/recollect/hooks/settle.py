@@ -69,6 +69,9 @@ def settle(memory: Memory) -> None:
     known = _known(str(memory.config.state))
     refresh_catalogs(memory)
     memory.index()
+    swept = memory.sweep_if_due()
+    if swept is not None and swept.file_bytes_after:
+        memory.index()
     now = _known(str(memory.config.state))
     refresh_catalogs(memory, [name for name, mark in now.items() if mark and known.get(name) != mark])
     follow_stored(memory)
