@@ -15,6 +15,7 @@ from tests.support.memories import memory_at
 from tests.support.noisy import talk
 
 from recollect.config import Config, load_config
+from recollect.hooks.settle import settle
 from recollect.memory import Memory
 from recollect.values.errors import Evicted, NotFound, SourceError, UsageError
 from recollect.values.retention import Elsewhere, RetentionSettings, SweepReport
@@ -455,6 +456,28 @@ def test_a_little_over_the_soft_cap_waits(memory: Memory) -> None:
     assert memory.sweep_if_due() is None
     limited(memory, raw_soft_cap_bytes=used // 2, raw_hard_cap_bytes=used - 1, cadence="on-settle")
     assert memory.sweep_if_due() is not None
+
+
+def test_what_is_saved_of_an_evicted_session_is_told_as_gone(memory: Memory) -> None:
+    made, _ = memory.assemble("Let tide number 1-0 in src/part_1.py run")
+    assert made.pieces
+    memory.save_thread(made, "tides")
+    pieces = len(memory.saved_pieces("tides"))
+    limited(memory, raw_hard_cap_bytes=1)
+    memory.sweep()
+    memory.index()
+    assert len(memory.saved_pieces("tides")) == pieces
+    assert [each.name for each in memory.saved_threads()] == ["tides"]
+    assert list(memory.search("tide").hits) == []
+    made, conversation = memory.assemble("Let tide number 1-0 in src/part_1.py run")
+    assert (made.pieces, conversation.messages) == ((), ())
+
+
+def test_settling_sweeps_when_it_is_due(memory: Memory) -> None:
+    limited(memory, raw_hard_cap_bytes=1, cadence="on-settle")
+    settle(memory)
+    assert len(memory.evicted_sessions()) == 6
+    assert memory.retention().sessions == ()
 
 
 # -- settings ------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ class Watcher:
             self._screen.object("watch", told)
             self._screen.flush()
         report, error = told["report"], told["error"]
-        if report is not None and (report["taken"] or self._rounds == 1):
+        if report is not None and (report["taken"] or told["swept"] or self._rounds == 1):
             self._say(round_text(told))
         if report is not None:
             self._tell_unreadable(report["failed"], all_=told["paths"] is None)
