@@ -32,10 +32,13 @@ def _take(store: Store, id_: str, *texts: str) -> None:
     _take_lines(store, id_, [_line(text) for text in texts])
 
 
-def _take_lines(store: Store, id_: str, lines: list[Line], *, restart: bool = False) -> None:
+def _take_lines(
+    store: Store, id_: str, lines: list[Line], *, restart: bool = False, thinned: bool = False
+) -> None:
     file, told = SourceFile("scribe", f"/logs/{id_}.jsonl"), SessionFacts("scribe", id_)
     with store.writer() as writer:
-        writer.take(file, HOST, lines, Cursor(offset=1), told, parser=1, restart=restart)
+        cursor = Cursor(offset=1, thinned=thinned)
+        writer.take(file, HOST, lines, cursor, told, parser=1, restart=restart)
         writer.commit()
 
 
@@ -118,7 +121,7 @@ class SizesContract:
         lines = [_line(text) for text in ("one", "two", "three")]
         _take_lines(store, "first", lines[:2])
         store.compact(leave=lambda view: Leaving(evicted=view.line_rows(view.sources()[0])))
-        _take_lines(store, "first", lines[2:])
+        _take_lines(store, "first", lines[2:], thinned=True)
         _take_lines(store, "first", lines, restart=True)
         with store.view() as view:
             shown = [each.entry.text for each in view.entries(view.find_session("first"))]
