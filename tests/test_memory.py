@@ -15,6 +15,7 @@ from tests.support.claude_talk import Talk
 
 from recollect.config import Config
 from recollect.memory import Memory
+from recollect.memory.forgetting import Forgetting
 from recollect.memory.known import Known
 from recollect.present.days import activity_object, danger_object, period_object
 from recollect.present.lessons import lesson_object
@@ -23,6 +24,7 @@ from recollect.recall.saved import SavedThread
 from recollect.search.run import Results
 from recollect.testing.reference import ENGINE
 from recollect.testing.stores import segment
+from recollect.values.erasures import Wanted
 
 HOST = "here"
 SESSION = "a1b2c3d4"
@@ -146,6 +148,20 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "entities": lambda memory, _: memory.index() and memory.entities("file").entities,
     "momentum": lambda memory, _: memory.index() and memory.momentum().last_day,
     "entity": lambda memory, _: memory.index() and memory.entity("tokens.py").days,
+    "erasable": lambda memory, _: memory.erasable(Wanted(session=SESSION)).counts,
+    "erase": lambda memory, _: (memory.erase(Wanted(session=SESSION))[0].counts, sessions(memory)),
+    "erasures": lambda memory, _: (
+        memory.erase(Wanted(session=SESSION)) and [each.by for each in memory.erasures()]
+    ),
+    "forget_erasure": lambda memory, _: (
+        memory.forget_erasure(memory.erase(Wanted(session=SESSION))[1]["id"]).by
+    ),
+    "sources_of_erased": lambda memory, _: [
+        Path(each).name for each in memory.sources_of_erased(memory.erasable(Wanted(session=SESSION)))
+    ],
+    "verify_erasure": lambda memory, _: (
+        memory.verify_erasure(memory.erase(Wanted(session=SESSION))[1])["found"] == []
+    ),
     "export": lambda memory, _: b"".join(memory.export(SESSION, "markdown")),
     "exists": lambda memory, _: Memory.exists(memory.config),
     "find": lambda memory, _: (memory.find(entry_id(memory))[1], memory.find(SESSION)[0].facts),
@@ -228,7 +244,7 @@ def viewed(memory: Memory) -> object:
 
 
 def test_no_verb_is_forgotten() -> None:
-    verbs = {name for part in (Memory, Known) for name in vars(part) if not name.startswith("_")}
+    verbs = {name for part in (Memory, Known, Forgetting) for name in vars(part) if not name.startswith("_")}
     assert sorted(VERBS) == sorted(verbs)
 
 

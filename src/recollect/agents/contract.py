@@ -109,7 +109,8 @@ class Database(Protocol):
         """Table, key and version of every row of a session, in the order in which it is told.
 
         A version is another one after every change, and the newest the greatest. The content of rows is
-        not needed for it, so that what is known already is not read.
+        not needed for it, so that what is known already is not read; where nothing else tells, a hash of it
+        will do.
         """
         ...
 
@@ -192,8 +193,8 @@ class Agent(ABC):
     home: str = ""  # where it keeps everything, as a person would write it: "~/.claude"
     moved_by: tuple[str, ...] = ()  # environment variables that say it is elsewhere
     instructions: str = ""  # the file of a project that it reads at every start: "CLAUDE.md"
-    proven: bool = True  # its client was run for it; False where only descriptions and samples are known
     tags: tuple[str, ...] = ()  # of what its harness puts into a conversation: "system-reminder"
+    is_proven: bool = True  # False where no client was run for it, only descriptions and samples are known
 
     @abstractmethod
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:

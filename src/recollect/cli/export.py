@@ -60,6 +60,7 @@ def export(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory, memory.view():
         session = memory.session(args.session).facts.id
         written = write_target(target, _pieces(memory, session, args), force=args.force)
+        _tell_thinned(memory, session, args, screen)
     if screen.json:
         screen.object("export", {"session": session, "to": args.to, "path": str(target), "bytes": written})
         return 0
@@ -76,9 +77,17 @@ def _to_stdout(args: argparse.Namespace, screen: Screen) -> int:
             hint="write them to a file with -o FILE, or pipe them",
         )
     with open_memory(args) as memory, memory.view():
-        pieces = spooled(_pieces(memory, memory.session(args.session).facts.id, args))
+        session = memory.session(args.session).facts.id
+        pieces = spooled(_pieces(memory, session, args))
+        _tell_thinned(memory, session, args, screen)
     screen.raw(pieces)
     return 0
+
+
+def _tell_thinned(memory: Memory, session: str, args: argparse.Namespace, screen: Screen) -> None:
+    """Say of a raw export that it is not the agent's file any more."""
+    if args.to == "raw" and any(each.thinned for each in memory.sources(session) if not each.superseded):
+        screen.note("lines of it were erased, evicted or altered: not the agent's file, byte for byte")
 
 
 def _pieces(memory: Memory, session: str, args: argparse.Namespace) -> Iterator[bytes]:

@@ -9,9 +9,8 @@ from recollect.cli.ingest import print_risk
 from recollect.cli.open_memory import open_memory
 from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
-from recollect.present.agents import unproven
 from recollect.present.reports import standing_object
-from recollect.present.status import odd_text, store_object, totals_object
+from recollect.present.status import odd_text, store_object, totals_object, unproven_object, unproven_text
 from recollect.present.usage import cost_text
 from recollect.values.text import many
 
@@ -35,7 +34,7 @@ def add_words(commands: Any) -> None:
 def status(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         store, totals, risk = store_object(memory), totals_object(memory), memory.standing()
-        odd, doubted = memory.odd_lines(), unproven(each.facts.agent for each in memory.sessions())
+        odd, unproven = memory.odd_lines(), unproven_object(memory)
         captured, hooks = captured_object(memory.config), hooks_text(memory.config)
     if screen.json:
         screen.object(
@@ -44,7 +43,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
                 "store": store,
                 "totals": totals,
                 "odd_lines": odd,
-                "unproven": doubted,
+                "unproven_sessions": unproven,
                 "newest_source_ms": risk.newest_ms or None,
                 "retention": standing_object(risk),
                 "captured": captured,
@@ -59,7 +58,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         ("tokens", f"{totals['tokens']:,} in {many(totals['responses'], 'response')}"),
         ("cost", cost_text(totals)),
         ("odd lines", odd_text(odd)),
-        ("not proven", f"{', '.join(doubted)}: read as described, with no client" if doubted else ""),
+        ("unproven", unproven_text(unproven)),
         ("hooks", hooks),
     )
     if risk.changed:

@@ -160,10 +160,10 @@ class Ingest:
         file = self._marked(file, self._host)
         if file.framing is Framing.ROWS:
             return self._database(agent, file)
-        if self.erased and self.erased.has_session(agent.name, self._host, file.session):
-            return False
         if file.framing is Framing.EXPORT:
             return self._export(agent, file)
+        if self.erased and self.erased.has_session(agent.name, self._host, file.session):
+            return False
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
             if self._writer.is_current(self._host, file.path, seen):
@@ -244,6 +244,8 @@ class Ingest:
 
     def _conversation(self, agent: Agent, file: SourceFile, data: bytes, seen: Cursor) -> bool:
         """Take one version of a conversation; what was the newest before stays that if this one is older."""
+        if self.erased and self.erased.has_session(agent.name, self._host, file.session):
+            return False
         held = self._writer.source(self._host, file.path)
         if held is not None and (file.path, seen.size, seen.ctime_ns) in self._versions:
             self._done += len(data)

@@ -760,7 +760,7 @@ class Memory(Known, Retained, Forgetting):
                 )
             return self._indexes
 
-    def forget_indexes(self) -> None:
+    def _forget_indexes(self) -> None:
         """Let go of what is held open of the indexes; they are opened, or made, when next asked for."""
         with self._making:
             self._indexes = self._views = None

@@ -64,7 +64,7 @@ def clear_made(memory: Memory, paths: Iterable[str]) -> None:
     """Remove what was made of a store's old rows: indexes, and what hooks keep; all of it is made again."""
     with memory._store.view() as view:
         id_ = view.info().id
-    memory.forget_indexes()
+    memory._forget_indexes()
     shutil.rmtree(memory.config.cache / id_, ignore_errors=True)
     state = memory.config.state
     for folder in ("catalogs", "untold"):

@@ -1,16 +1,18 @@
 """Looking for what was erased in everything that is ours on disk, unpacked.
 
 A receipt holds no text. What it looks by are *fingerprints*: keyed hashes of stretches of 32 bytes out of the
-texts that went. Every stretch of every file is hashed the same way and compared; a hit is confirmed by a
-second keyed hash. A text that the person gives is looked for as it is. Both are looked for plainly, in
-UTF-16 and inside of base64, at all three alignments.
+texts that went. Stretches of every file that begin alike are hashed the same way and compared; a hit is
+confirmed by a second keyed hash. A text that the person gives is looked for as it is. Both are looked for
+plainly, in UTF-16 and inside of base64, at all three alignments.
 """
 
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import re
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ STRETCH_BYTES = 32
 FINGERPRINTS_MAX = 2000
 _PIECE_BYTES = 4 << 20
 _CHECK_BYTES = 8
+_HASHED_AT_ONCE = 1 << 19
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{40,}")
 _Array = np.ndarray[Any, Any]
 
@@ -37,8 +40,10 @@ class Fingerprints:
 
     @classmethod
     def of(cls, salt: bytes, texts: Iterable[str]) -> Fingerprints:
-        """Of some stretches of each text, the same number of all; a text below 32 bytes gives none."""
-        stretches = [each for text in texts for each in _stretches(text.encode("utf-8", "surrogatepass"))]
+        """Of up to three stretches of each text; one below 32 bytes gives none."""
+        stretches = [
+            each for text in texts for each in _stretches(text.encode("utf-8", "surrogatepass"), salt)
+        ]
         step = max(len(stretches) // FINGERPRINTS_MAX, 1)
         chosen = stretches[::step][:FINGERPRINTS_MAX]
         return cls(salt, frozenset(_print(salt, each) for each in chosen))
@@ -65,8 +70,6 @@ class Looking:
         self._texts = [form for text in texts for form in _written(text)]
         wanted = sorted({hash_ for hash_, _ in prints.prints} if prints is not None else ())
         self._wanted: _Array = np.array(wanted, np.uint64)
-        self._may: _Array = np.zeros(1 << 16, bool)
-        self._may[(self._wanted >> np.uint64(48)).astype(np.int64)] = True
 
     def found_in(self, data: bytes) -> set[tuple[int, bytes]]:
         """What of it is in some bytes; a text that was given is (0, b"")."""
@@ -80,13 +83,13 @@ class Looking:
 
     def _matches(self, data: bytes) -> set[tuple[int, bytes]]:
         assert self._prints is not None
-        if len(data) < STRETCH_BYTES:
-            return set()
-        hashes = _rolling(np.frombuffer(data, np.uint8), self._prints.salt)
-        likely = np.flatnonzero(self._may[(hashes >> np.uint64(48)).astype(np.int64)])
-        at = likely[np.isin(hashes[likely], self._wanted)].tolist()
-        told = {_print(self._prints.salt, data[start : start + STRETCH_BYTES]) for start in at}
-        return told & self._prints.prints
+        salt, found = self._prints.salt, set()
+        for start in range(0, len(data), _HASHED_AT_ONCE):
+            part = data[start : start + _HASHED_AT_ONCE + STRETCH_BYTES - 1]
+            at, hashes = _hashes(part, salt)
+            at = at[np.isin(hashes, self._wanted)]
+            found |= {_print(salt, part[n : n + STRETCH_BYTES]) for n in at.tolist()}
+        return found & self._prints.prints
 
 
 def files_below(folders: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
@@ -109,27 +112,51 @@ def pieces_of_file(path: Path) -> Iterator[tuple[str, bytes]]:
         return
 
 
-def _stretches(data: bytes) -> list[bytes]:
-    last = len(data) - STRETCH_BYTES
-    if last < 0:
-        return []
-    return [data[at : at + STRETCH_BYTES] for at in sorted({0, last // 2, last})]
+def _stretches(data: bytes, salt: bytes) -> list[bytes]:
+    """The first stretch of a text, one in the middle and the last, of those that are looked at."""
+    at = _starts(np.frombuffer(data, np.uint8), salt).tolist()
+    return [data[n : n + STRETCH_BYTES] for n in sorted({at[0], at[len(at) // 2], at[-1]})] if at else []
 
 
 def _print(salt: bytes, stretch: bytes) -> tuple[int, bytes]:
-    (hash_,) = _rolling(np.frombuffer(stretch, np.uint8), salt).tolist()
+    (hash_,) = (np.frombuffer(stretch, np.uint8).astype(np.uint64)[None, :] @ _factors(salt)).tolist()
     return hash_, hashlib.blake2b(stretch, digest_size=_CHECK_BYTES, key=salt).digest()
 
 
-def _rolling(data: _Array, salt: bytes) -> _Array:
-    """The hash of every 32 bytes in a row: pairs, pairs of pairs, and so on."""
-    key = hashlib.blake2b(b"rolling", digest_size=8, key=salt).digest()
-    factor, width = int.from_bytes(key, "little") | 1, 1
-    hashes = data.astype(np.uint64) + np.uint64(1)
-    while width < STRETCH_BYTES:
-        hashes = hashes[:-width] * np.uint64(factor) + hashes[width:]
-        factor, width = factor * factor % (1 << 64), 2 * width
-    return np.asarray(hashes)
+def _hashes(data: bytes, salt: bytes) -> tuple[_Array, _Array]:
+    """Where the stretches that are looked at begin in some bytes, and the hash of each."""
+    held: _Array = np.frombuffer(data, np.uint8)
+    at = _starts(held, salt)
+    if not len(at):
+        return at, np.zeros(0, np.uint64)
+    stretches = np.lib.stride_tricks.sliding_window_view(held, STRETCH_BYTES)[at]
+    return at, np.asarray(stretches.astype(np.uint64) @ _factors(salt))
+
+
+def _starts(data: _Array, salt: bytes) -> _Array:
+    """Where stretches begin that are looked at: where a word does, and at one of every 32 pairs of bytes.
+
+    To hash all of them would cost several times as much. Which pairs these are the key decides.
+    """
+    if len(data) < STRETCH_BYTES:
+        return np.zeros(0, np.int64)
+    last = len(data) - STRETCH_BYTES + 1
+    pairs = data[:last].astype(np.uint16) << np.uint16(8) | data[1 : last + 1]
+    return np.flatnonzero(_beginnings(salt)[pairs])
+
+
+@functools.lru_cache(4)
+def _beginnings(salt: bytes) -> _Array:
+    drawn = hashlib.shake_128(b"pairs" + salt).digest(1 << 16)
+    chosen = np.frombuffer(drawn, np.uint8) < 8
+    chosen[[ord(" ") << 8 | ord(letter) for letter in string.ascii_letters + string.digits]] = True
+    return chosen
+
+
+@functools.lru_cache(4)
+def _factors(salt: bytes) -> _Array:
+    drawn = hashlib.shake_128(b"factors" + salt).digest(8 * STRETCH_BYTES)
+    return np.asarray(np.frombuffer(drawn, np.uint64) | np.uint64(1))
 
 
 def _readings(data: bytes) -> Iterator[bytes]:

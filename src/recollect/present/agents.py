@@ -6,7 +6,7 @@ enumeration; one of another package is known by its name when somebody says it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from recollect.agents.contract import Agent
 from recollect.agents.registry import agent_of, built_in
@@ -44,11 +44,6 @@ def titles() -> str:
 def exported() -> str:
     """What gives out conversations when it is asked for one's data, as part of a sentence."""
     return enumeration([agent.title for agent in _able("conversations")], "or")
-
-
-def unproven(names: Iterable[str]) -> list[str]:
-    """Those of these names whose client was never run for them: what is read of them may be wrong."""
-    return sorted(name for name in set(names) if not agent_of(name).proven)
 
 
 def homes() -> str:

@@ -25,10 +25,10 @@ class Amp(Agent):
     name = "amp"
     title = "Amp"
     version = 1
+    is_proven = False
     home = "~/.local/share/amp"
     moved_by = ("XDG_DATA_HOME",)
     instructions = "AGENTS.md"
-    proven = False
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         from recollect.agents.amp.parse import roots

@@ -26,7 +26,7 @@ class Claudeai(Agent):
     name = "claudeai"
     title = "Claude.ai export"
     version = 1
-    proven = False
+    is_proven = False
 
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
         return []
