@@ -255,7 +255,8 @@ class TestDocuments:
             "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
             "retention": [],
-            "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"], "completion": ["bash"], "embedder": [],
+            "snapshot": [tmp_path / "copy.h5"], "erase": ["a1b2", "--dry-run"], "complete": ["kind"],
+            "completion": ["bash"], "embedder": [],
         }  # fmt: skip
         # start answers as ingest does, and mcp speaks a protocol of its own
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
