@@ -11,6 +11,7 @@ __all__ = [
     "DerivedDamaged",
     "EmbedderFailed",
     "Entry",
+    "Evicted",
     "FileRefused",
     "Hit",
     "Kind",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from recollect.values.errors import (
         DerivedDamaged,
         EmbedderFailed,
+        Evicted,
         FileRefused,
         NotAStore,
         NotFound,

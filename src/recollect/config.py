@@ -15,6 +15,7 @@ from typing import Any
 
 from recollect.store.registry import Location, location
 from recollect.values.errors import UsageError
+from recollect.values.retention import RetentionSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Config:
     `embedder`: which one makes vectors; `embedders`: settings of each by name; `models`: where
     models that were built are kept. `prices`: model name to dollars per million tokens.
     `fleet`: the machines whose logs are taken in over ssh, a table for each (`values/fleet.py`).
+    `retention`: how much may be kept word for word; None for all of it.
     """
 
     store: Location
@@ -35,6 +37,7 @@ class Config:
     models: Path = field(default_factory=lambda: _models())
     prices: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     fleet: Mapping[str, Any] = field(default_factory=dict)
+    retention: RetentionSettings | None = None
 
     @property
     def path(self) -> Path | None:
@@ -88,6 +91,7 @@ def load_config(store: str | None = None, environ: Mapping[str, str] = os.enviro
         models=Path(values["models"]).expanduser() if values.get("models") else _models(),
         prices=values.get("prices", {}),
         fleet=values.get("fleet", {}),
+        retention=RetentionSettings.from_table(values.get("retention")),
     )
 
 

@@ -240,6 +240,7 @@ class TestDocuments:
         sections = {part.split("\n", 1)[0]: part for part in document.split("\n## ")[1:]}
         gauge = tmp_path / "gauge.py"
         gauge.write_text("nobody wrote this\n")
+        (tmp_path / "config.toml").write_text("[retention]\nraw_max_age_days = 1\n")
         calls: dict[str, list[Any]] = {
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
@@ -254,7 +255,9 @@ class TestDocuments:
             "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
             "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
-            "snapshot": [tmp_path / "copy.h5"], "complete": ["kind"], "completion": ["bash"], "embedder": [],
+            "retention": [],
+            "snapshot": [tmp_path / "copy.h5"], "erase": ["a1b2", "--dry-run"], "complete": ["kind"],
+            "completion": ["bash"], "embedder": [],
         }  # fmt: skip
         # start answers as ingest does, and mcp speaks a protocol of its own
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
@@ -285,6 +288,7 @@ class TestDocuments:
             ("fix", "found"),
             ("entities", "entities"),
             ("today", "projects"),
+            ("retention", "sessions"),
         ):
             assert objects[list(calls).index(name)][field], f"{name} found nothing to document"
         line = filled("export", "a1b2", "--to", "jsonl", "-o", "-").out.splitlines()[0]

@@ -50,9 +50,10 @@ from recollect.light.disk import Disk
 from recollect.light.journal import journal_path
 from recollect.light.journal_frames import AROUND_BYTES
 from recollect.light.store_header import redo_path
-from recollect.memory import Memory
+from recollect.memory import Memory, retained
 from recollect.recall.saved import Edit, edit, save
 from recollect.search.digest_rows import DIGESTS, DigestRows
+from recollect.search.evicted import EVICTIONS
 from recollect.search.ties import kept_ties
 from recollect.store import derived as derived_module
 from recollect.store.hdf5 import engine, mend
@@ -61,6 +62,7 @@ from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.assembly import Assembly, Facet, Piece, Plan, Share
 from recollect.values.errors import RecollectError, StoreCorrupt
 from recollect.values.hits import Fresh
+from recollect.values.retention import RetentionSettings
 from recollect.values.stored import VectorModel
 
 Step = Callable[[Hdf5Store], object]
@@ -460,6 +462,83 @@ def understood(store: Hdf5Store) -> State:
         }
 
 
+class RetentionStory(Story):
+    """A budget: sessions are evicted in one rewrite, go on, are evicted again, and come back."""
+
+    name = "retention"
+    grown_from = 4
+    NOW_MS = 1_800_000_000_000
+
+    @contextlib.contextmanager
+    def set_up(self, disk: Disk) -> Iterator[None]:
+        with mock.patch.object(retained, "_now_ms", return_value=self.NOW_MS):
+            yield
+
+    def steps(self) -> list[Step]:
+        return [
+            lambda store: ingest(store, [self.swept]),
+            understand,
+            lambda store: self.budgeted(store, raw_soft_cap_bytes=self.soft_bytes).sweep(),
+            lambda store: self.grow() or ingest(store, [self.swept]),
+            lambda store: self.budgeted(store, raw_hard_cap_bytes=1).sweep(),
+            self.restore_all,
+        ]
+
+    soft_bytes = 2_000  # so that some go, and some stay
+
+    def budgeted(self, store: Hdf5Store, **settings: int) -> Memory:
+        cache, budget = self.folder / "cache", RetentionSettings(**settings)
+        shutil.rmtree(cache, ignore_errors=True)  # what was read in another run of this story
+        return Memory(store, Config(store.path, HOST, cache=cache, retention=budget))
+
+    def restore_all(self, store: Hdf5Store) -> None:
+        """Each by its own commit; what a step that was cut had taken back already is left alone."""
+        with_budget = self.budgeted(store, raw_hard_cap_bytes=1)
+        for id_ in sorted(with_budget.evicted_sessions()):
+            with_budget.restore(id_)
+
+    def learn(self, scratch: Path) -> None:
+        super().learn(scratch)
+        evicted = [self.gone(state) for state in self.states]
+        assert evicted[2] == evicted[6] == 0
+        assert 0 < evicted[3] < evicted[5], f"some go first, and then all: {evicted}"
+
+    @staticmethod
+    def gone(state: State | None) -> int:
+        """How many sessions are evicted."""
+        tables = {table.name: rows for table, rows, *_ in (state or {"derived": ()})["derived"]}
+        return tables.get(EVICTIONS.name, 0)
+
+    def complete(self, path: Path, disk: Disk | None = None) -> None:
+        """From whatever was left everything can be evicted and taken back: usage is that of a clean run."""
+        self.grow()
+        if path.exists():
+            assert [finding for finding in check_path(path) if finding.level == "error"] == []
+        with self.set_up(QuietDisk()), Hdf5Store.open(path, create=True, disk=disk or QuietDisk()) as store:
+            ingest(store, self.everything)
+            understand(store)
+            for deed in (
+                lambda: self.budgeted(store, raw_hard_cap_bytes=1).sweep(),
+                lambda: self.restore_all(store),
+            ):
+                deed()
+                seen = state_of(store)
+                assert {what: seen[what] for what in ("responses", "tokens")} == {
+                    what: self.final[what] for what in ("responses", "tokens")
+                }
+            newest = {key: told for key, told in seen["sources"].items() if not key[2]}
+            assert newest == {key: told for key, told in self.final["sources"].items() if not key[2]}
+            assert seen["sessions"] == self.final["sessions"]
+        left = sorted(p.name for p in path.parent.iterdir() if not self.may_stay(p))
+        assert left == [], f"left behind: {left}"
+
+    def completed(self, allowed: list[State | None]) -> list[State | None]:
+        return []
+
+    def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
+        return [only_recover]
+
+
 class FollowingStory(Story):
     """Hooks follow transcripts as they grow, and settle at a conversation's end; nobody parses meanwhile."""
 
@@ -569,6 +648,7 @@ STORIES = {
         KeepingStory,
         MendingStory,
         DerivingStory,
+        RetentionStory,
         FollowingStory,
         ErasingStory,
     )

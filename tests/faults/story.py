@@ -98,8 +98,12 @@ def state_of_view(seen: View) -> State:
     sources, sessions = {}, {}
     for source in seen.sources():
         data = b"".join(source_bytes(source, seen.lines(source)))
-        assert source.cursor.offset <= len(data), f"{source.file.path}: the cursor is ahead of the data"
-        key = source.host, source.file.path, source.superseded
+        assert source.thinned or source.cursor.offset <= len(data), (
+            f"{source.file.path}: the cursor is ahead of the data"
+        )
+        place = source.host, source.file.path
+        older = sum(each[:2] == place for each in sources) + 1
+        key = *place, older if source.superseded else 0
         assert key not in sources, f"{source.file.path} is there twice"
         sources[key] = (hashlib.sha256(data).hexdigest(), len(data), source.lines)
     for session in seen.sessions():

@@ -28,6 +28,7 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.agents.head import Head
+from recollect.agents.pins import PINS, PinParser
 from recollect.light.sources import NOTES
 from recollect.values.records import Entry, Kind, Parsed, Provenance, SessionFacts, SourceFile
 from recollect.values.saved import Edit, SavedPiece, SavedThread
@@ -42,6 +43,7 @@ Window = tuple[int, int]
 
 _PATH: Final = "recollect:curated/"
 _DECISIONS: Final = "recollect:projects"
+_PINNED: Final = "recollect:retention"
 _ERASURES: Final = "recollect:erasures"
 _PROJECT_CHARS_MAX: Final = 1_000
 _TIME_MS_MAX: Final = 2**53 - 1
@@ -55,6 +57,11 @@ def curated_file(id_: str) -> SourceFile:
 def decisions_file() -> SourceFile:
     """The source that what was decided about projects is kept in."""
     return SourceFile(NOTES, _DECISIONS, session=PROJECTS, provenance=Provenance.OWN)
+
+
+def pins_file() -> SourceFile:
+    """The source that is kept in which sessions are pinned."""
+    return SourceFile(NOTES, _PINNED, session=PINS, provenance=Provenance.OWN)
 
 
 def erasures_file() -> SourceFile:
@@ -101,6 +108,8 @@ class SavedThreads(Agent):
         return None
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> Parser:
+        if source.path == _PINNED:
+            return PinParser(state)
         if source.path == _ERASURES:
             return ErasureParser(state)
         return DecisionParser(state) if source.path == _DECISIONS else CuratedParser(source, state)

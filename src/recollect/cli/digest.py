@@ -8,7 +8,14 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.statements import print_statements
 from recollect.cli.words import add_command
-from recollect.present.digests import digest_object, digest_statements, effort_text, pattern_text, usage_text
+from recollect.present.digests import (
+    digest_object,
+    digest_statements,
+    effort_text,
+    gone_text,
+    pattern_text,
+    usage_text,
+)
 from recollect.values.text import moment, one_line
 
 if TYPE_CHECKING:
@@ -60,6 +67,6 @@ def _print_head(session: Session, made: Digest, usage: SessionUsage, screen: Scr
     outcome = str(made.ending.outcome)
     why = (f": {made.ending.why}", Styled(f"  {made.ending.entry}", "cyan"))
     screen.line(Styled(outcome, COLOURS[outcome]), *why)
-    for told in (effort_text(made), usage_text(usage), pattern_text(made)):
+    for told in (effort_text(made), usage_text(usage), pattern_text(made), gone_text(made)):
         if told:
             screen.line(Styled(told, "dim"))

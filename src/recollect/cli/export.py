@@ -92,5 +92,6 @@ def _tell_thinned(memory: Memory, session: str, args: argparse.Namespace, screen
 
 def _pieces(memory: Memory, session: str, args: argparse.Namespace) -> Iterator[bytes]:
     if args.to == "jsonl":
+        memory.require_whole(session)
         return jsonl(memory.show(session))
     return memory.export(session, args.to, redacted=not args.no_redact)

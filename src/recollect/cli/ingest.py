@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.cli.index import catch_up, exit_code, note_stopped
 from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
+from recollect.cli.retention import tell_sweep
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command
 from recollect.config import load_config
@@ -18,6 +19,7 @@ from recollect.memory import Memory
 from recollect.present.agents import exported, homes, titles, variables
 from recollect.present.hits import fresh_object
 from recollect.present.reports import NAMED_MAX, counted_text, lines_text, report_object, standing_object
+from recollect.present.retention import sweep_object
 from recollect.present.short_ids import short_ids
 from recollect.present.status import totals_object
 from recollect.present.usage import cost_text
@@ -68,6 +70,7 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
                 report = memory.ingest(args.paths, dry_run=args.dry_run, progress=progress)
             seconds = time.monotonic() - began
             fresh = None if args.dry_run or args.no_index else catch_up(memory, screen)
+            swept = None if fresh is None else tell_sweep(memory, screen)
         except KeyboardInterrupt:
             return report_stop(memory, screen, dry_run=args.dry_run)
         totals, risk = totals_object(memory), memory.standing()
@@ -82,6 +85,7 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
                     "totals": totals,
                     "retention": standing_object(risk),
                     "fresh": fresh and fresh_object(fresh),
+                    "swept": swept and sweep_object(swept, applied=True),
                 },
             )
         else:

@@ -12,8 +12,10 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Screen, Styled
 from recollect.cli.transcript import Line, is_wanted, say, session_line, transcript_lines
 from recollect.cli.words import add_command, count, session_argument, transcript_options
+from recollect.present.retention import evicted_object, evicted_text
 from recollect.present.sessions import entry_object, relation_text, session_object
 from recollect.present.short_ids import short_ids
+from recollect.values.retention import Elsewhere
 from recollect.values.text import moment, one_line
 from recollect.values.titles import UNTITLED
 
@@ -46,6 +48,11 @@ def add_words(commands: Any) -> None:
         metavar="N",
         help="with an entry's id: how many entries before and after it (default: 3)",
     )
+    command.add_argument(
+        "--restore",
+        action="store_true",
+        help="first take back what was evicted of the session, from the agent's own file",
+    )
     transcript_options(command)
 
 
@@ -55,6 +62,9 @@ _HANG = 11  # of what is told of a session, behind its name
 def show(args: argparse.Namespace, screen: Screen) -> int:
     """A session from start to end; or an entry, whole, among its neighbours."""
     wanted = is_wanted(args, screen)
+    if args.restore:
+        with open_memory(args) as memory:
+            memory.restore(args.session)
     with open_memory(args) as memory, memory.view():
         session, point = memory.find(args.session)
         if point is not None:
@@ -63,18 +73,30 @@ def show(args: argparse.Namespace, screen: Screen) -> int:
         everyone = memory.sessions()
         children = [each for each in everyone if each.facts.parent == session.facts.id]
         found = filter(wanted, memory.show(session.facts.id))
+        evicted = memory.evicted(session.facts.id)
+        where = None if evicted is None else memory.elsewhere(session.facts.id)
         if screen.json:
-            told = {"session": session_object(session), "children": [_child(each) for each in children]}
+            told = {
+                "session": session_object(session),
+                "children": [_child(each) for each in children],
+                "evicted": evicted_object(evicted, *where) if evicted and where else None,
+            }
             spool = screen.spool("show", told, "entries", map(entry_object, found))
         else:
             names = short_ids(each.facts.id for each in everyone)
-            head = list(_header(session, children, names))
+            head = list(
+                _header(
+                    session, children, names, evicted_text(evicted, where[0]) if evicted and where else ""
+                )
+            )
             lines = list(transcript_lines(session, found, args))
     if screen.json:
         screen.pour(spool)
         return 0
     say(head, screen, hang=_HANG)
     say(lines, screen)
+    if where is not None and where[0] is Elsewhere.THERE:
+        screen.note(f"recollect show {names.get(session.facts.id, session.facts.id)} --restore takes it back")
     return 0
 
 
@@ -93,7 +115,7 @@ def _child(session: Session) -> dict[str, Any]:
     return {"id": session.facts.id, "relation": session.facts.relation.name.lower()}
 
 
-def _header(session: Session, children: list[Session], names: dict[str, str]) -> Iterator[Line]:
+def _header(session: Session, children: list[Session], names: dict[str, str], evicted: str) -> Iterator[Line]:
     facts = session.facts
     yield [Styled(facts.id, "bold")]
     began, ended = moment(facts.started_ms, "%Y-%m-%d %H:%M"), moment(facts.ended_ms, "%Y-%m-%d %H:%M")
@@ -110,6 +132,7 @@ def _header(session: Session, children: list[Session], names: dict[str, str]) ->
         ("time", f"{began} to {ended}" if began else ""),
         ("relation", relation_text(session, names)),
         ("entries", f"{session.entries:,}"),
+        ("evicted", evicted),
     )
     for name, value in told:
         if value := one_line(value, 200):

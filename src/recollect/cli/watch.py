@@ -168,7 +168,7 @@ class Watcher:
             self._screen.object("watch", told)
             self._screen.flush()
         report, error = told["report"], told["error"]
-        if report is not None and (report["taken"] or self._rounds == 1):
+        if report is not None and (report["taken"] or told["swept"] or self._rounds == 1):
             self._say(round_text(told))
         if report is not None:
             self._tell_unreadable(report["failed"], all_=told["paths"] is None)
@@ -208,6 +208,7 @@ def round_text(told: Told) -> str:
         f"{many(report['entries'], 'entry', 'entries')}"
         + (f", {many(report['bad'], 'bad line')} kept as they are" if report.get("bad") else "")
         + f" ({told['seconds']:.1f} s)"
+        + (f"; retention: {swept['text']}" if (swept := told.get("swept")) and swept["sessions"] else "")
     )
 
 

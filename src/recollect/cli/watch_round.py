@@ -20,6 +20,7 @@ from recollect.config import Config, load_config
 from recollect.light.processes import start_python
 from recollect.present.hits import fresh_object
 from recollect.present.reports import report_object
+from recollect.present.retention import sweep_object, swept_text
 from recollect.values.errors import RecollectError
 from recollect.values.text import ascii_json, one_line
 
@@ -73,7 +74,8 @@ class Stop:
 def nothing_told(paths: Sequence[Path] | None) -> Told:
     """What there is to tell before a round has done anything; without paths it looks at everything."""
     count = None if paths is None else len(paths)
-    return {"paths": count, "seconds": 0.0, "report": None, "fresh": None, "catalogs": 0, "error": None}
+    nothing = {"report": None, "fresh": None, "swept": None, "error": None}
+    return {"paths": count, "seconds": 0.0, "catalogs": 0, **nothing}
 
 
 def work(config: Config, paths: Sequence[Path] | None, told: Told, progress: Progress) -> None:
@@ -90,6 +92,11 @@ def work(config: Config, paths: Sequence[Path] | None, told: Told, progress: Pro
         report = memory.ingest(there, progress=progress) if everything or there else memory.checkpoint()
         told["report"] = report_object(report)
         told["fresh"] = fresh_object(memory.index(progress=progress))
+        swept = memory.sweep_if_due(progress=progress)
+        if swept is not None:
+            told["swept"] = {"text": swept_text(swept), **sweep_object(swept, applied=True)}
+            if swept.file_bytes_after:
+                told["fresh"] = fresh_object(memory.index(progress=progress))
         told["catalogs"] = refresh_catalogs(memory)
 
 

@@ -69,6 +69,13 @@ def settle(memory: Memory) -> None:
     known = _known(str(memory.config.state))
     refresh_catalogs(memory)
     memory.index()
+    try:
+        swept = memory.sweep_if_due()
+    except RecollectError as error:  # what is over the budget keeps no catalog from being made
+        note_trouble(str(memory.config.state), f"retention: {error}")
+        swept = None
+    if swept is not None and swept.file_bytes_after:
+        memory.index()
     now = _known(str(memory.config.state))
     refresh_catalogs(memory, [name for name, mark in now.items() if mark and known.get(name) != mark])
     follow_stored(memory)

@@ -7,6 +7,7 @@
     untold/     conversations that began while that was being made, to be told with a prompt
     trouble     what went wrong last
     today       what today has cost so far, for status lines (`recollect.hooks.statusline`)
+    retention-read.json, retention-swept.json    where a budget is set (`recollect.memory.reads`)
     settle      locked while someone puts everything in order
     watch       locked while a watcher runs
 

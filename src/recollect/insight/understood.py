@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from recollect.insight.digest.kept import clear_out, digest_columns, is_mostly_stale
+import numpy as np
+
+from recollect.insight.digest.kept import clear_out, digest_columns, is_mostly_stale, made_digest
 from recollect.insight.spared import spared
 from recollect.search.digest_rows import DIGESTS, DigestRows
-from recollect.search.ties import TIES, current, marked, session_key
+from recollect.search.ties import TIES, Tie, current, kept_ties, marked, session_key
 from recollect.store.contract import View, Writer
 from recollect.store.derived import Column, stored_table
 from recollect.values.digests import Digest
-from recollect.values.records import SessionFacts
 from recollect.values.stored import Session, StoredEntry
 
 if TYPE_CHECKING:
@@ -76,22 +77,38 @@ def _made(view: View, sessions: Iterable[Session]) -> Rows:
         key, is_digested = session_key(session), digested.row_of(session) is not None
         if is_digested and key in tied:
             continue
-        entries, facts = list(view.entries(session)), session.facts
-        what = f"session {facts.id[:8]}"
-        digest, found = spared(what, partial(_understood, entries, facts), partial(_understood, (), facts))
+        entries = list(view.entries(session))
+        understood = partial(_understood, view, digested, session)
+        digest, found = spared(
+            f"session {session.facts.id[:8]}", partial(understood, entries), partial(understood, ())
+        )
         if entries and not is_digested:
             digests.append((session, digest))
+        if digested.evicted(session) and key in tied:
+            found = _with_kept(view, key, found)
         ties.append((key, found))
-    return digest_columns(digests), tie_columns(ties)
+    return digest_columns(digests, digested), tie_columns(ties)
 
 
-def _understood(entries: Sequence[StoredEntry], facts: SessionFacts) -> tuple[Digest, Found]:
-    from recollect.insight.digest.session import digest_of
+def _understood(
+    view: View, digested: DigestRows, session: Session, entries: Sequence[StoredEntry]
+) -> tuple[Digest, Found]:
     from recollect.insight.digest.steps import exchanges
     from recollect.insight.tying import ties_of
 
     made = exchanges(entries)
-    return digest_of(entries, facts, made), ties_of(entries, facts, made)
+    return made_digest(view, digested, session, entries, made), ties_of(entries, session.facts, made)
+
+
+def _with_kept(view: View, key: int, found: Found) -> Found:
+    """What ties a session whose beginning was evicted: what tied that, and what came since."""
+    ties = kept_ties(view)
+    own = ties.session == np.uint64(key)
+    kept = [
+        (Tie(kind), each) for kind, each in zip(ties.kind[own].tolist(), ties.key[own].tolist(), strict=True)
+    ]
+    since = [each for each in found if each[0] != Tie.MARK]
+    return list(dict.fromkeys([*kept, *since])) if kept else found
 
 
 def _has_stale_ties(view: View) -> bool:

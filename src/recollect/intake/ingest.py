@@ -189,6 +189,17 @@ class Ingest:
                     self._file(agent, file)
         self._captured.clear()
 
+    def take_again(self, file: SourceFile, held: Source) -> None:
+        """Take all of a source's file as a new version of it: what was evicted of the one before is back."""
+        agent, file = agent_of(file.agent), self._marked(file, self._host)
+        with open_source(file.read_path) as opened:
+            taking = _Taking(agent, file, self._host, held, 0, restart=True)
+            taking.opened, taking.seen = opened, _seen(opened)
+            read = batches if file.framing is Framing.LINES else whole_document
+            # In one go, because it is to stand where the version before stood.
+            pieces = [each for batch in read(chunks(opened, compressed=file.compressed)) for each in batch]
+            self._take_all(taking, iter([pieces]))
+
     # -- one source ----------------------------------------------------------------------
 
     def _file(self, agent: Agent, file: SourceFile) -> bool:
@@ -215,7 +226,7 @@ class Ingest:
             if file.framing == Framing.LINES:
                 pieces = batches(chunks(opened, compressed=file.compressed, start=start or 0))
             elif held is None or restart:
-                pieces = _whole(chunks(opened, compressed=False))
+                pieces = whole_document(chunks(opened, compressed=False))
             else:
                 pieces = iter(())
             return self._take_all(taking, pieces)
@@ -257,6 +268,9 @@ class Ingest:
         taking = _Taking(agent, file, self._host, held, held.cursor.offset if held else 0, restart=False)
         taking.seen = seen
         news = new_lines(database, opened, session, stored)
+        if held is not None and held.thinned:  # what was evicted is not new
+            known = set(self._writer.view().line_keys(held))
+            news = ([line for line in lines if line_key(line) not in known] for lines in news)
         return self._take_all(taking, ([(line, 0) for line in lines] for lines in news))
 
     def _export(self, agent: Agent, file: SourceFile) -> bool:
@@ -285,6 +299,8 @@ class Ingest:
             self._moved(file.path, 0)
             return False
         self._versions.add((file.path, seen.size, seen.ctime_ns))
+        if held is not None and held.thinned and held.cursor.mtime_ns > seen.mtime_ns:
+            return False  # the newer one was evicted, and cannot be put behind this one
         takes = [(data, seen)]
         if held is not None and held.cursor.mtime_ns > seen.mtime_ns:
             takes.append((self._stored(held, 0), held.cursor))
@@ -348,7 +364,10 @@ class Ingest:
         """The same of a source some of whose lines are not what they were: sums tell, not bytes."""
         cursor = held.cursor
         if not is_plain(file):
-            return cursor.offset if file.framing == Framing.LINES else None
+            from recollect.intake.again import is_as_taken
+
+            is_same = file.framing == Framing.LINES or is_as_taken(self._writer.view(), held, file)
+            return cursor.offset if is_same else None
         sums = Checkpoints.split(cursor.state, cursor.offset)[1]
         same = not cursor.window or window_of(opened, cursor.offset) == cursor.window
         if not same or (sums is not None and not sums.hold(opened)):
@@ -394,7 +413,7 @@ class Ingest:
             taking = _Taking(agent, segment.source, segment.host, held, start, restart)
             whole = segment.source.framing == Framing.DOCUMENT
             with self._still_there(taking, segment):
-                self._take_all(taking, (_whole if whole else batches)(iter([data])))
+                self._take_all(taking, (whole_document if whole else batches)(iter([data])))
 
     @contextlib.contextmanager
     def _still_there(self, taking: _Taking, segment: Segment) -> Iterator[None]:
@@ -425,13 +444,8 @@ class Ingest:
         end, lines = held.cursor.offset, held.file.framing == Framing.LINES
         if segment.offset == end and held.cursor.terminated and lines:
             return end, segment.data, False
-        if held.thinned and not held.cursor.waiting and lines:  # its bytes are not there to compare with
-            if segment.offset > end:
-                return None
-            news = segment.data[end - segment.offset :]
-            if not held.cursor.terminated and news[:1] == b"\n":
-                return end + 1, news[1:], False
-            return end, news if held.cursor.terminated else b"", False
+        if held.thinned:
+            return self._place_behind(held, segment)
         first = min(segment.offset, end)
         known = self._stored(held, first)  # with the half-written line behind the cursor, if there is one
         inside = segment.offset - first
@@ -448,6 +462,21 @@ class Ingest:
         if lines and news[:1] == b"\n":
             return end + 1, news[1:], False
         return 0, self._stored(held, 0)[:end] + news, True
+
+    def _place_behind(self, held: Source, segment: Segment) -> tuple[int, bytes, bool] | None:
+        """`_place` where the bytes before are not there to compare with: what is new is behind the cursor.
+
+        That the file is another by now shows when it is compared (`compare_captured`).
+        """
+        end, lines = held.cursor.offset, held.file.framing == Framing.LINES
+        if segment.offset == 0 and not lines:
+            return 0, segment.data, True
+        if segment.offset > end or not lines:
+            return None
+        news = segment.data[end - segment.offset :]
+        if held.cursor.terminated or held.cursor.waiting or not news:
+            return end, news, False
+        return (end + 1, news[1:], False) if news[:1] == b"\n" else None
 
     def _stored(self, held: Source, start: int) -> bytes:
         """A source's bytes from an offset to the end of what is stored of it."""
@@ -750,7 +779,7 @@ def _seen(opened: BinaryIO) -> Cursor:
     return Cursor(size=now.st_size, mtime_ns=now.st_mtime_ns, ctime_ns=now.st_ctime_ns, inode=now.st_ino)
 
 
-def _whole(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:
+def whole_document(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:
     """A document as one line, or as pieces of one when it is huge."""
     carry = bytearray()
     flags = 0

@@ -1,4 +1,7 @@
-"""Lines that Recollect itself writes into a store: what a person saved or decided. Decisions are read too."""
+"""Lines that Recollect itself writes into a store: what a person saved, decided or pinned.
+
+Decisions and pins are read too.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.agents.decisions import PROJECTS, decision_of, record_of
 from recollect.agents.decode import BadLine, decode
+from recollect.agents.pins import PINS, Pin, pin_of, pin_record
 from recollect.agents.registry import agent_of
-from recollect.agents.saved import decisions_file
+from recollect.agents.saved import decisions_file, pins_file
 from recollect.light.sources import is_conversation
 from recollect.values.records import Cursor, Framing
 from recollect.values.text import ascii_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from recollect.store.contract import SessionClues, View, Writer
     from recollect.values.projects import Decision
     from recollect.values.records import SourceFile
+    from recollect.values.retention import SessionName
 
 
 def note(writer: Writer, file: SourceFile, host: str, record: dict[str, Any]) -> None:
@@ -35,14 +42,7 @@ def note(writer: Writer, file: SourceFile, host: str, record: dict[str, Any]) ->
 
 def decisions(view: View, told: SessionClues) -> list[Decision]:
     """What was decided about projects, in order; imported lines decide nothing."""
-    found: list[Decision] = []
-    for row, at in zip(told.rows.tolist(), told.at.tolist(), strict=True):
-        if is_conversation(told.clues[at].agent):
-            continue
-        session = view.session_rows()[row]
-        for source in view.sources(session) if session.facts.id == PROJECTS else ():
-            lines = () if source.superseded or source.imported else view.lines(source)
-            found += filter(None, (_decision(line.data) for line in lines))
+    found = filter(None, map(decision_of, _noted(view, told, PROJECTS)))
     return sorted(found, key=lambda each: each.time_ms)
 
 
@@ -53,7 +53,28 @@ def decide(writer: Writer, host: str, decision: Decision, *, now_ms: int) -> Non
     note(writer, decisions_file(), host, record_of(replace(decision, time_ms=max(now_ms, last_ms + 1))))
 
 
-def _decision(line: bytes) -> Decision | None:
-    with contextlib.suppress(BadLine):
-        return decision_of(decode(line)[0])
-    return None
+def pinned(view: View) -> set[SessionName]:
+    """The sessions that are pinned; imported lines pin nothing."""
+    found = filter(None, map(pin_of, _noted(view, view.session_clues(), PINS)))
+    last = {each.name: each.pinned for each in sorted(found, key=lambda each: each.time_ms)}
+    return {name for name, is_pinned in last.items() if is_pinned}
+
+
+def pin(writer: Writer, host: str, name: SessionName, is_pinned: bool, *, now_ms: int) -> None:
+    """Note that a session is pinned, or is not any more; the caller commits."""
+    view = writer.view()
+    noted = filter(None, map(pin_of, _noted(view, view.session_clues(), PINS)))
+    time_ms = max([now_ms, *(each.time_ms + 1 for each in noted)])  # the newest, whatever the clock says
+    note(writer, pins_file(), host, pin_record(Pin(name, is_pinned, time_ms)))
+
+
+def _noted(view: View, told: SessionClues, id_: str) -> Iterator[Any]:
+    """The records of this person's own that are kept as a session of this id."""
+    for row, at in zip(told.rows.tolist(), told.at.tolist(), strict=True):
+        if is_conversation(told.clues[at].agent):
+            continue
+        session = view.session_rows()[row]
+        for source in view.sources(session) if session.facts.id == id_ else ():
+            for line in () if source.superseded or source.imported else view.lines(source):
+                with contextlib.suppress(BadLine):
+                    yield decode(line.data)[0]

@@ -19,7 +19,17 @@ from recollect.intake.forks import note_forks
 from recollect.intake.ingest import parse_lines
 from recollect.store.contract import View, Writer, carry_vectors
 from recollect.store.derived import carry_derived
-from recollect.values.records import Cursor, Framing, Line, LineFlag, Role, SessionFacts, SourceFile
+from recollect.values.records import (
+    Cursor,
+    Framing,
+    KeptLine,
+    Line,
+    LineFlag,
+    Parsed,
+    Role,
+    SessionFacts,
+    SourceFile,
+)
 from recollect.values.reports import Progress, ReparseReport
 from recollect.values.stored import Source, StoredLine
 
@@ -66,8 +76,9 @@ def _source(
     file = replace(source.file, agent=agent.name, parent=parent)
     parser = agent.parser(file, {})
     _, sums = Checkpoints.split(source.cursor.state, source.cursor.offset)
+    kept = old.kept_lines(source) if source.thinned else []
     stored = _Counted(old.lines(source))
-    lines = _derived(parser, file, stored)
+    lines = _derived(parser, file, stored, iter(kept))
     # Of a document a new version is known only from all of it.
     whole = file.framing == Framing.DOCUMENT
     offset = 0
@@ -77,10 +88,12 @@ def _source(
         known = parser.facts
         stem = PurePath(file.path).stem
         facts = replace(known, id=source.session or known.id or stem, project=known.project or before.project)
+        if kept:  # what is known of the session was read in lines that are gone
+            facts = replace(before, agent=file.agent, id=facts.id)
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
         state = parser.state() if sums is None else sums.joined(parser.state())
-        cursor = replace(source.cursor, state=state, waiting=waiting)
+        cursor = replace(source.cursor, state=source.cursor.state if kept else state, waiting=waiting)
         if done and stored.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
             cursor = Cursor(offset, terminated=file.framing != Framing.DOCUMENT, state=parser.state())
@@ -116,11 +129,16 @@ def _agent_for(old: View, source: Source) -> Agent:
     return next((agent for agent in agents() if agent.recognise(path, head) is not None), agent_of(""))
 
 
-def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> Iterator[Line]:
+def _derived(
+    parser: Parser, file: SourceFile, lines: Iterator[StoredLine], kept: Iterator[KeptLine]
+) -> Iterator[Line]:
     if file.framing == Framing.DOCUMENT and isinstance(parser, CutsRecords):
         lines = iter(_whole(list(lines)))
     long = False  # inside a line that was too long for one piece
     for stored in lines:
+        if stored.is_evicted:
+            yield Line(b"", stored.flags, Parsed(stored.type, ()), next(kept, None))
+            continue
         piece = long or stored.flags & LineFlag.CONTINUES
         long = bool(stored.flags & LineFlag.CONTINUES)
         flags = stored.flags & (LineFlag.PENDING | LineFlag.CONTINUES | LineFlag.ALTERED) | (
@@ -131,7 +149,7 @@ def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> I
 
 def _whole(pieces: list[StoredLine]) -> list[StoredLine]:
     """A document that was cut, to be cut again; one too long for one piece stays as it is."""
-    if not pieces or any(piece.flags & LineFlag.CONTINUES for piece in pieces):
+    if not pieces or any(piece.is_evicted or piece.flags & LineFlag.CONTINUES for piece in pieces):
         return pieces
     return [StoredLine(b"".join(piece.data for piece in pieces), 0, "")]
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, cast
 from recollect.config import Config, load_config
 from recollect.memory.forgetting import Forgetting
 from recollect.memory.known import Known, find_session
+from recollect.memory.retained import Retained, refuse_evicted
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
 from recollect.values.errors import (
@@ -75,7 +76,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Forgetting):
+class Memory(Known, Retained, Forgetting):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:
@@ -315,7 +316,9 @@ class Memory(Known, Forgetting):
     def show(self, prefix: str) -> Iterator[StoredEntry]:
         """Everything a session shows, in order."""
         with self.view() as view:
-            yield from view.entries(find_session(view, prefix))
+            session = find_session(view, prefix)
+            self.note_read(session)
+            yield from view.entries(session)
 
     def tail(self, prefix: str, count: int = 20) -> list[StoredEntry]:
         """The last entries of a session."""
@@ -328,9 +331,11 @@ class Memory(Known, Forgetting):
             return view.sources(find_session(view, prefix) if prefix is not None else None)
 
     def raw(self, prefix: str) -> Iterator[bytes]:
-        """A session's transcript file, byte for byte, piece by piece."""
+        """A session's transcript file, byte for byte, piece by piece; `Evicted` where that is not there."""
         with self.view() as view:
-            source = main_source(view.sources(find_session(view, prefix)), prefix)
+            session = find_session(view, prefix)
+            refuse_evicted(view, session)
+            source = main_source(view.sources(session), prefix)
             yield from source_bytes(source, view.lines(source))
 
     def usage(self, by: str = "", *, only: UsageFilter | None = None) -> UsageReport:
@@ -512,6 +517,9 @@ class Memory(Known, Forgetting):
         from recollect.recall.recall import reading
 
         with self.view() as view:
+            if self.config.retention is not None:
+                with contextlib.suppress(NotFound):
+                    self.note_read(view.session_rows()[view.find_entry(id_).session_row])
             return reading(
                 view, id_, before=before, after=after, whole=whole, budget_tokens=budget_tokens, offset=offset
             )
@@ -557,6 +565,8 @@ class Memory(Known, Forgetting):
 
         with self.view() as view:
             session = find_session(view, prefix)
+            refuse_evicted(view, session)
+            self.note_read(session)
             return conversation(view, session, until=until, before_compaction=before_compaction)
 
     def deliver(
@@ -590,7 +600,10 @@ class Memory(Known, Forgetting):
         from recollect.export.pages.session import session_page
 
         with self.view() as view:
-            yield from session_page(view, find_session(view, prefix), form, redacted=redacted)
+            session = find_session(view, prefix)
+            refuse_evicted(view, session)
+            self.note_read(session)
+            yield from session_page(view, session, form, redacted=redacted)
 
     def page(
         self, form: str, assembly: Assembly, conversation: Conversation, *, redacted: bool = True

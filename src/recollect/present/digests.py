@@ -193,5 +193,12 @@ def pattern_text(digest: Digest) -> str:
     return ", ".join(f"{name} {count}" if count > 1 else name for name, count in ranked)
 
 
+def gone_text(digest: Digest) -> str:
+    """That entries were evicted, "" where none were."""
+    if not digest.evicted:
+        return ""
+    return f"{many(digest.evicted, 'entry', 'entries')} evicted since; what is told of them was told before"
+
+
 def _named(what: str, statements: Iterable[Statement]) -> Iterator[Told]:
     return ((what, each.text, each.entry) for each in statements)

@@ -5,14 +5,14 @@ The table is written, and read whole, by `recollect.insight.digest.kept`; filter
 
 from __future__ import annotations
 
+from recollect.search.evicted import Evicted
 from recollect.store.contract import View
 from recollect.store.derived import NAME, TEXT, DerivedTable, Rewrite, no_rows
 from recollect.values.digests import PATTERNS, Heading, Outcome
 from recollect.values.errors import DerivedDamaged
 from recollect.values.lazy import lazy
+from recollect.values.retention import SessionName
 from recollect.values.stored import Session
-
-Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
@@ -33,30 +33,50 @@ DIGESTS = DerivedTable(
 _FEW = ("agent", "host", "session", "entries", "outcome", "patterns")
 
 
-def key_of(session: Session) -> Key:
-    return session.facts.agent, session.host, session.facts.id
+def key_of(session: Session) -> SessionName:
+    return SessionName(session.facts.agent, session.host, session.facts.id)
 
 
 class DigestRows:
-    """The rows of a view's digests. A session has none, or one that was made of all of its entries."""
+    """The rows of a view's digests. A session has none, or one that was made of all of its entries.
+
+    Those that were evicted since count: a digest that was made of them is as good as it was.
+    """
 
     def __init__(self, view: View) -> None:
-        self._view = view
+        self._view, self._evicted = view, Evicted(view)
         try:
             columns = view.derived(DIGESTS, only=_FEW)
         except DerivedDamaged:
             columns = no_rows(DIGESTS, _FEW)
         keys = zip(columns["agent"], columns["host"], columns["session"], strict=True)
-        self._rows: dict[Key, int] = {
-            (str(agent), str(host), str(session)): row for row, (agent, host, session) in enumerate(keys)
+        self._rows: dict[SessionName, int] = {
+            SessionName(str(agent), str(host), str(session)): row
+            for row, (agent, host, session) in enumerate(keys)
         }
         self._entries, self._patterns = columns["entries"], columns["patterns"]
         self._outcomes = columns["outcome"]
 
     def row_of(self, session: Session) -> int | None:
         """Where the digest of a session is kept, None for one that has none, or has more entries by now."""
-        row = self._rows.get(key_of(session))
-        return row if row is not None and int(self._entries[row]) >= session.entries else None
+        row = self.kept_row(session)
+        return row if row is not None and int(self._entries[row]) >= self.entries_of(session) else None
+
+    def kept_row(self, session: Session) -> int | None:
+        """Where the last digest of a session is kept, whether or not it has more entries by now."""
+        return self._rows.get(key_of(session))
+
+    def entries_of(self, session: Session) -> int:
+        """How many entries a session has and had."""
+        return session.entries + self.evicted(session)
+
+    def evicted(self, session: Session) -> int:
+        """How many entries of a session were evicted."""
+        return self._evicted.entries_of(key_of(session))
+
+    def left_at(self, row: int, session: Session) -> int:
+        """How many of the entries that a kept digest was made of a session still shows: its first ones."""
+        return max(int(self._entries[row]) - self.evicted(session), 0)
 
     def outcome(self, row: int) -> Outcome:
         """How the session ended whose digest is kept there."""

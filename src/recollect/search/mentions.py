@@ -1,7 +1,8 @@
 """What entries mention: the derived tables that keep it, and the things and entries that a name means.
 
 `recollect.insight.entities` fills the tables; here they are described and asked, as a search does too. A
-column is read when it is first needed, and a search without a name reads none.
+column is read when it is first needed, and a search without a name reads none. What was mentioned in entries
+that were evicted since is kept as counts (`recollect.search.evicted`), and counts as before.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recollect.search.evicted import Evicted
 from recollect.store.derived import TEXT, DerivedTable, unbuilt
 from recollect.values.entities import ENTITY_TYPES
 from recollect.values.errors import DerivedDamaged
@@ -19,6 +21,7 @@ from recollect.values.lazy import lazy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from recollect.search.evicted import EvictedMentions
     from recollect.store.contract import Array, View
 
 TYPES = tuple(ENTITY_TYPES)
@@ -40,7 +43,10 @@ def key_of(type_: str, name: str) -> int:
 
 
 class Mentions:
-    """The mentions of one view, in the order of their entries; what was replaced since does not count."""
+    """The mentions of one view, in the order of their entries; what was replaced since does not count.
+
+    A mention whose entry was evicted comes before all others.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -59,8 +65,15 @@ class Mentions:
 
     @lazy
     def entries(self) -> Array:
-        """For each mention the row of its entry."""
+        """For each mention the row of its entry; of one that was evicted -1 less the row of its session."""
         return self._columns["entry"]
+
+    def owners(self, entries: Array) -> Array:
+        """The rows of the sessions that some of `entries` are of."""
+        found: Array = -1 - entries.astype(np.int64)
+        there = found < 0
+        found[there] = self._view.columns_at(entries[there].tolist(), "session")["session"]
+        return found
 
     @lazy
     def things(self) -> Array:
@@ -88,6 +101,9 @@ class Mentions:
         return self._view.info().rows_end - self.unread
 
     def name(self, number: int) -> str:
+        stored = len(self.keys) - len(self._gone_names)
+        if number >= stored:
+            return self._gone_names[number - stored]
         (name,) = self._view.derived(NAMES, number, number + 1)["name"]
         return str(name)
 
@@ -113,7 +129,8 @@ class Mentions:
         if name not in self._rows:
             wanted = np.zeros(len(self.keys), bool)
             wanted[self.numbers(name)] = True
-            self._rows[name] = np.unique(self.entries[wanted[self.things]]).tolist()
+            found = np.unique(self.entries[wanted[self.things]])
+            self._rows[name] = found[found >= 0].tolist()
         return self._rows[name]
 
     def beginning(self, prefix: str, limit: int) -> list[tuple[str, int]]:
@@ -159,19 +176,58 @@ class Mentions:
     @lazy
     def _folded(self) -> str:
         """All names in small letters, each in a line between two ends of lines: looked through at once."""
-        names = "\n".join(["", *self._view.derived(NAMES)["name"], ""]).casefold()
+        names = "\n".join(["", *self._view.derived(NAMES)["name"], *self._gone_names, ""]).casefold()
         if names.count("\n") != len(self.keys) + 1:
             raise DerivedDamaged(NAMES.name, "not every thing has a name")
         return names
 
+    # -- what was evicted ------------------------------------------------------------------------
+
+    @lazy
+    def _gone(self) -> EvictedMentions | None:
+        return Evicted(self._view).mentions()
+
+    @lazy
+    def _gone_keys(self) -> Array:
+        """For each row of `_gone` the key of what is mentioned."""
+        gone = self._gone
+        if gone is None:
+            return np.zeros(0, np.uint64)
+        told = zip(gone.type.tolist(), gone.name, strict=True)
+        return np.array([key_of(TYPES[type_], name) for type_, name in told], np.uint64)
+
+    @lazy
+    def _gone_places(self) -> Array:
+        """Of each thing that only evicted entries mention, the first row of `_gone` that is of it."""
+        found, first = np.unique(self._gone_keys, return_index=True)
+        return np.sort(first[~np.isin(found, self._stored_things["key"])])
+
+    @lazy
+    def _gone_names(self) -> list[str]:
+        gone = self._gone
+        return [] if gone is None else [gone.name[place] for place in self._gone_places.tolist()]
+
+    # -- the tables ------------------------------------------------------------------------------
+
+    @lazy
+    def _stored_things(self) -> dict[str, Array]:
+        return {name: np.asarray(column) for name, column in self._view.derived(THINGS).items()}
+
     @lazy
     def _things(self) -> dict[str, Array]:
-        return {name: np.asarray(column) for name, column in self._view.derived(THINGS).items()}
+        """The table of things, and behind it those that only evicted entries mention."""
+        gone, stored = self._gone, self._stored_things
+        if gone is None:
+            return stored
+        new = {"key": self._gone_keys[self._gone_places], "type": gone.type[self._gone_places]}
+        return {
+            name: np.concatenate([column, new[name].astype(column.dtype)]) for name, column in stored.items()
+        }
 
     @lazy
     def _columns(self) -> dict[str, Array]:
         columns = {name: np.asarray(column) for name, column in self._view.derived(MENTIONS).items()}
-        ends = {"entity": len(self.keys), "entry": self._view.info().rows_end}
+        ends = {"entity": len(self._stored_things["key"]), "entry": self._view.info().rows_end}
         if any(len(columns[name]) and int(columns[name].max()) >= end for name, end in ends.items()):
             raise DerivedDamaged(MENTIONS.name, "what a mention is of is not there")
         replaced = self._view.replaced()
@@ -179,4 +235,18 @@ class Mentions:
             shown = np.ones(ends["entry"], bool)
             shown[replaced] = False
             columns = {name: column[shown[columns["entry"]]] for name, column in columns.items()}
-        return columns
+        gone = self._gone
+        return columns if gone is None else self._with_gone(columns, gone)
+
+    def _with_gone(self, columns: dict[str, Array], gone: EvictedMentions) -> dict[str, Array]:
+        """The same columns behind one row for each mention that was evicted."""
+        order = np.argsort(self.keys, kind="stable")
+        number = order[np.searchsorted(self.keys[order], self._gone_keys)]
+        told = {"entry": -1 - gone.session, "entity": number, "day": gone.day}
+        first = np.argsort(told["entry"], kind="stable")
+        rows = np.repeat(first, gone.mentions[first])
+        kinds = {"entry": np.int64, "entity": columns["entity"].dtype, "day": columns["day"].dtype}
+        return {
+            name: np.concatenate([told[name][rows].astype(kind), columns[name].astype(kind)])
+            for name, kind in kinds.items()
+        }

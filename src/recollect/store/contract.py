@@ -21,6 +21,7 @@ from recollect.store.leaving import Choice
 from recollect.values.records import (
     Cursor,
     Flag,
+    KeptLine,
     Line,
     LineFlag,
     Provenance,
@@ -70,6 +71,20 @@ class SessionClues:
     ended_ms: Sequence[int]
     rows: Array
     at: Array
+
+
+@dataclass(frozen=True, slots=True)
+class RawSizes:
+    """About how many bytes of a store lines take, with texts of their entries: `total`, each line once.
+
+    For the session of each row in `rows`: `own` is what the lines take that no other session's source has,
+    `lines` how many these are.
+    """
+
+    total: int
+    rows: Array
+    own: Array
+    lines: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +203,18 @@ class View(Protocol):
         """Scattered lines by the numbers that `columns_at` gives, in the order asked for."""
         ...
 
+    def line_keys(self, source: Source) -> Iterator[bytes]:
+        """The key (`line_key`) of each of a source's lines as it was taken, in file order."""
+        ...
+
+    def kept_lines(self, source: Source) -> list[KeptLine]:
+        """What is kept of the evicted lines of a source, in file order."""
+        ...
+
+    def raw_sizes(self) -> RawSizes:
+        """What the lines of all sessions take, without reading them."""
+        ...
+
     def line_rows(self, source: Source) -> Array:
         """The numbers of a source's lines, in file order."""
         ...
@@ -273,7 +300,8 @@ class Writer(Protocol):
 
         `restart`: the file is another than it was; these lines begin a new version of
         it, and lines that the old one had too are stored once. A line the store has from
-        another source is linked, not stored again.
+        another source is linked, not stored again. Where lines of the old one were evicted and these have all
+        that is left of it, they are shown in their order where the old one stood.
 
         An entry is *replaced* (its flag says so, and no session shows it any more) by a line that
         `replaces` its line's uuid in the same session, and stands where it stood; by one that `rewinds`

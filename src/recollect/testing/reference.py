@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.store.contract import LINES, Array, SessionClues, UsageColumns, Writer, carry_vectors
+from recollect.store.contract import LINES, Array, RawSizes, SessionClues, UsageColumns, Writer, carry_vectors
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, carry_derived, is_new_name, no_rows
 from recollect.store.leaving import NOTHING, Choice, Leaving
 from recollect.store.merge import TOKENS, ChargedUsage, merge_facts
@@ -34,6 +34,7 @@ from recollect.values.records import (
     Cursor,
     Flag,
     Framing,
+    KeptLine,
     Kind,
     Line,
     LineFlag,
@@ -43,6 +44,7 @@ from recollect.values.records import (
     Segment,
     SessionFacts,
     SourceFile,
+    Usage,
 )
 from recollect.values.stored import (
     Finding,
@@ -63,6 +65,7 @@ STEP = 3  # from the last row to the first of what is taken next; 1 leaves no ga
 class _Line:
     line: Line
     entries: tuple[int, ...]
+    evicted_key: bytes = b""
 
 
 @dataclass
@@ -104,7 +107,7 @@ class _State:
     entries: dict[int, StoredEntry] = field(default_factory=dict)
     sessions: dict[int, _Session] = field(default_factory=dict)
     sources: dict[int, _Source] = field(default_factory=dict)
-    usage: dict[str, ChargedUsage] = field(default_factory=dict)
+    usage: dict[int, ChargedUsage] = field(default_factory=dict)
     vectors: dict[VectorModel, list[tuple[int, Array]]] = field(default_factory=dict)
     replaced: list[int] = field(default_factory=list)
     derived: dict[DerivedTable, tuple[list[tuple[Any, ...]], int]] = field(default_factory=dict)
@@ -306,6 +309,41 @@ class ReferenceView:
     def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
         held = [self._state.lines[row].line for row in lines]
         return [StoredLine(each.data, each.flags, each.parsed.type if each.parsed else "") for each in held]
+
+    def line_keys(self, source: Source) -> Iterator[bytes]:
+        assert isinstance(source, _NumberedSource)
+        held = (self._state.lines[row] for row in self._state.sources[source.number].lines)
+        return (each.evicted_key or line_key(each.line.data) for each in held)
+
+    def kept_lines(self, source: Source) -> list[KeptLine]:
+        assert isinstance(source, _NumberedSource)
+        rows = self._state.sources[source.number].lines
+        return [
+            KeptLine(held.evicted_key, tuple(self._counted_in(row)))
+            for row in rows
+            if (held := self._state.lines[row]).evicted_key
+        ]
+
+    def _counted_in(self, line: int) -> Iterator[tuple[int, Usage]]:
+        for key, counted in self._state.usage.items():
+            if counted.line == line:
+                told = dict(zip(TOKENS, counted.tokens, strict=True))
+                yield key, Usage("", counted.model, counted.time_ms, **told)
+
+    def raw_sizes(self) -> RawSizes:
+        owners: dict[int, set[int]] = {}
+        for source in self._state.sources.values():
+            for row in source.lines:
+                owners.setdefault(row, set()).add(source.session)
+        taken = {row: len(self._state.lines[row].line.data) for row in owners}
+        own, lines = Counter[int](), Counter[int]()
+        for row, sessions in owners.items():
+            if len(sessions) == 1:
+                own[min(sessions)] += taken[row]
+                lines[min(sessions)] += 1
+        rows = list(self._state.sessions)
+        columns = (_column(each[row] for row in rows) for each in (own, lines))
+        return RawSizes(sum(taken.values()), _column(rows), *columns)
 
     def line_rows(self, source: Source) -> Array:
         assert isinstance(source, _NumberedSource)
@@ -511,6 +549,10 @@ class ReferenceWriter(ReferenceView):
             session.shows.update(dict.fromkeys(fresh))
         if again:
             self._replace_version(versions, source, session)
+        elif restart and versions and versions[-1].cursor.thinned:
+            self._stand_in_place(versions[-1], source, session)
+        if any(line.kept is not None for line in lines):
+            cursor = replace(cursor, thinned=True)
         for row, old, line in zip(source.lines[len(source.lines) - len(lines) :], known, lines, strict=True):
             if not old and line.parsed is not None:
                 self._replace(row, line.parsed, source, session)
@@ -563,6 +605,16 @@ class ReferenceWriter(ReferenceView):
             session.shows = dict.fromkeys([*before, *(n for n in new if not self._gone([n])), *behind])
             return
 
+    def _stand_in_place(self, older: _Source, source: _Source, session: _Session) -> None:
+        old, new = (
+            [n for line in each.lines for n in self._state.lines[line].entries] for each in (older, source)
+        )
+        if set(new).issuperset(old):
+            order = list(session.shows)
+            at = next((i for i, n in enumerate(order) if n in new), len(order))
+            before, behind = ([n for n in part if n not in new] for part in (order[:at], order[at:]))
+            session.shows = dict.fromkeys([*before, *(n for n in new if not self._gone([n])), *behind])
+
     def _drop(self, rows: Sequence[int], session: _Session) -> None:
         for row in rows:
             held = self._state.entries[row]
@@ -588,8 +640,10 @@ class ReferenceWriter(ReferenceView):
         rows = tuple(range(self._next_entry, self._next_entry + len(parsed)))
         self._next_line += 1
         self._next_entry += len(parsed)
-        state.lines[row] = _Line(line, rows)
+        state.lines[row] = _Line(line, rows, line.kept.key if line.kept is not None else b"")
         state.same[line.data] = (*state.same.get(line.data, ()), row)
+        for usage_key, counted in line.kept.usages if line.kept is not None else ():
+            self._charge(usage_key, counted, row, number)
         if line.parsed is None:
             return row
         key = int.from_bytes(line_key(line.data)[:8], "little")
@@ -604,9 +658,12 @@ class ReferenceWriter(ReferenceView):
                 session_row=number,
             )
         for usage in line.parsed.usages:
-            counted = ChargedUsage.of(usage, row, number)
-            state.usage[usage.key] = counted.against(state.usage.get(usage.key))
+            self._charge(name_key(usage.key), usage, row, number)
         return row
+
+    def _charge(self, key: int, usage: Usage, line: int, session: int) -> None:
+        counted = ChargedUsage.of(usage, line, session)
+        self._state.usage[key] = counted.against(self._state.usage.get(key))
 
     def _session(self, host: str, facts: SessionFacts, *, imported: bool) -> tuple[int, _Session]:
         wanted = (facts.agent, host, facts.id)
@@ -878,7 +935,7 @@ def _forget_bytes(state: _State, row: int) -> None:
     data, flags = held.line.data, held.line.flags | LineFlag.ALTERED
     state.same[data] = tuple(other for other in state.same.get(data, ()) if other != row)
     parsed = replace(held.line.parsed, entries=(), usages=()) if held.line.parsed is not None else None
-    state.lines[row] = _Line(Line(b"", flags, parsed), ())
+    state.lines[row] = _Line(Line(b"", flags, parsed), (), held.evicted_key or line_key(data))
     _forget_entries(state, held.entries)
 
 

@@ -20,6 +20,7 @@ from recollect.testing.derived import DerivedContract
 from recollect.testing.imported import ImportedContract
 from recollect.testing.leaving import LeavingContract
 from recollect.testing.replacing import ReplacingContract
+from recollect.testing.sizes import SizesContract
 from recollect.values.errors import NotFound, StoreBusy
 from recollect.values.ids import entry_id
 from recollect.values.records import (
@@ -153,7 +154,7 @@ def shown(view: View) -> dict[str, Any]:
     }
 
 
-class StoreContract(DerivedContract, ReplacingContract, ImportedContract, LeavingContract):
+class StoreContract(DerivedContract, ReplacingContract, ImportedContract, LeavingContract, SizesContract):
     """What every store promises. An engine's test class inherits it and gives three fixtures.
 
     `store`: an empty store. `empty`: another one. `reopen`: makes another handle on `store`, as another

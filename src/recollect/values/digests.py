@@ -134,7 +134,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What happened in one session."""
+    """What happened in one session; `evicted` of its entries are gone since, and told of as they were."""
 
     title: str
     asked: tuple[Statement, ...]
@@ -160,6 +160,7 @@ class Digest:
     retries: int = 0
     interventions: int = 0
     screenshots: int = 0
+    evicted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
     RecollectError                 a sentence for the person, and a hint at the next step
     ├── UsageError                 the command's words are off                   exit 2
     ├── NotFound                   no such session, source or entry              exit 3
+    │   └── Evicted                only the digest of it was kept                exit 3
     ├── StoreError
     │   ├── StoreMissing           there is no store at that path                exit 4
     │   ├── NotAStore              something else is at that path                exit 4
@@ -49,6 +50,17 @@ class NotFound(RecollectError):
     """What was asked for is not in the store, or its name fits more than one thing."""
 
     exit_code = 3
+
+
+class Evicted(NotFound):
+    """What a session said was let go to keep within a budget; its digest and its usage are kept."""
+
+    def __init__(self, id_: str, lines: int) -> None:
+        super().__init__(
+            f"session {id_[:8]}: {lines:,} lines of it were evicted to keep within the budget",
+            hint=f"`recollect show {id_[:8]} --restore` takes them back while the agent's own file is there; "
+            f"`recollect digest {id_[:8]}` tells what happened",
+        )
 
 
 class StoreError(RecollectError):

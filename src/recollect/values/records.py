@@ -267,12 +267,24 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptLine:
+    """What is kept of an evicted line: its key, and the responses that were read in it, by their keys."""
+
+    key: bytes
+    usages: tuple[tuple[int, Usage], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
-    """One source line on its way into a store: its bytes without the newline."""
+    """One source line on its way into a store: its bytes without the newline.
+
+    `kept`: it was evicted in the store that it comes from, and is without bytes.
+    """
 
     data: bytes
     flags: int = 0
     parsed: Parsed | None = None
+    kept: KeptLine | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,15 +17,16 @@ from recollect.insight.digest import kept, session
 from recollect.insight.digest.kept import Digests
 from recollect.insight.digest.session import digest_of
 from recollect.memory import Memory
-from recollect.search.digest_rows import DIGESTS, DigestRows, Key, key_of
+from recollect.search.digest_rows import DIGESTS, DigestRows, key_of
 from recollect.store import derived
 from recollect.store.contract import View
 from recollect.store.derived import DerivedTable, stored_table
 from recollect.values.digests import Digest
 from recollect.values.errors import DerivedDamaged
+from recollect.values.retention import SessionName
 
 
-def made_now(memory: Memory) -> dict[Key, Digest]:
+def made_now(memory: Memory) -> dict[SessionName, Digest]:
     with memory.view() as view:
         return {
             key_of(session): digest_of(list(view.entries(session)), session.facts)
@@ -33,7 +34,7 @@ def made_now(memory: Memory) -> dict[Key, Digest]:
         }
 
 
-def told(memory: Memory) -> dict[Key, Digest]:
+def told(memory: Memory) -> dict[SessionName, Digest]:
     return {key_of(session): digest for session, digest in memory.digests()}
 
 
@@ -199,7 +200,7 @@ def test_step_by_step_and_through_rewrites_comes_out_as_in_one_go(life: list[tup
             assert {key: digest for key, (_, digest) in kept_rows(memory).items()} == made_now(memory)
 
 
-def kept_rows(memory: Memory) -> dict[Key, tuple[str, Digest]]:
+def kept_rows(memory: Memory) -> dict[SessionName, tuple[str, Digest]]:
     """What the table has of every session, in columns and in its text."""
     with memory.view() as view:
         known, sessions = Digests(view), view.sessions()

@@ -7,11 +7,10 @@ its digest already, whatever a rewrite made of row numbers.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -37,7 +36,7 @@ from recollect.values.digests import (
 )
 from recollect.values.errors import DerivedDamaged
 from recollect.values.lazy import lazy
-from recollect.values.stored import Session
+from recollect.values.stored import Session, StoredEntry
 
 _KEYS = re.compile(r'"[a-z_]+":(?:"(?:[0-9a-f]{12}(?:\.\d+)?)?"|\d+)?')  # names, ids and numbers: no words
 _STALE_MIN = 200  # superseded rows that are not worth clearing out
@@ -53,16 +52,17 @@ class Digests:
 
     def of(self, session: Session) -> Digest:
         """What happened in a session."""
-        row = self.row_of(session)
-        if row is not None:
-            with contextlib.suppress(DerivedDamaged):
-                (text,) = self._view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
-                return _digest(str(text))
-        from recollect.insight.digest.session import digest_of  # what reads a log is heavy to import
-
-        entries, facts = list(self._view.entries(session)), session.facts
-        what = f"session {facts.id[:8]}"
-        return spared(what, lambda: digest_of(entries, facts), lambda: digest_of((), facts))
+        row, evicted = self.row_of(session), self._rows.evicted(session)
+        made = None if row is None else kept_digest(self._view, row)
+        if made is None:
+            entries, facts = list(self._view.entries(session)), session.facts
+            what = f"session {facts.id[:8]}"
+            made = spared(
+                what,
+                lambda: made_digest(self._view, self._rows, session, entries),
+                lambda: made_digest(self._view, self._rows, session, ()),
+            )
+        return replace(made, evicted=evicted) if evicted else made
 
     def telling(self, field: str, sessions: Iterable[Session]) -> Iterator[tuple[Session, Digest]]:
         """Those of some sessions whose digest tells something in a field; the others are not put together."""
@@ -104,18 +104,45 @@ class Digests:
         return list(zip((_KEYS.sub(" ", text).casefold() for text in texts), titles, strict=True))
 
 
+def kept_digest(view: View, row: int) -> Digest | None:
+    """The digest that is kept in a row, None where it does not read."""
+    try:
+        (text,) = view.derived(DIGESTS, row, row + 1, only=("digest",))["digest"]
+    except DerivedDamaged:
+        return None
+    return _digest(str(text))
+
+
+def made_digest(
+    view: View, rows: DigestRows, session: Session, entries: Sequence[StoredEntry], made: Any = None
+) -> Digest:
+    """What its entries tell of a session; where some were evicted, what was told of those stands before it.
+
+    `made` are the exchanges of the entries, where somebody knows them already.
+    """
+    from recollect.insight.digest.session import digest_of  # what reads a log is heavy to import
+
+    row = rows.kept_row(session) if rows.evicted(session) else None
+    before = None if row is None else kept_digest(view, row)
+    if row is None or before is None:
+        return digest_of(entries, session.facts, made)
+    from recollect.insight.digest.going_on import joined
+
+    return joined(before, digest_of(entries[rows.left_at(row, session) :], session.facts))
+
+
 def is_work(digest: Digest) -> bool:
     """Whether anything was asked or called."""
     return any(getattr(digest, field) for field in _WORK)
 
 
-def digest_columns(made: Sequence[tuple[Session, Digest]]) -> dict[str, Column]:
+def digest_columns(made: Sequence[tuple[Session, Digest]], rows: DigestRows) -> dict[str, Column]:
     """Digests as rows of the table."""
     return {
         "agent": [session.facts.agent for session, _ in made],
         "host": [session.host for session, _ in made],
         "session": [session.facts.id for session, _ in made],
-        "entries": np.array([session.entries for session, _ in made], np.uint32),
+        "entries": np.array([rows.entries_of(session) for session, _ in made], np.uint32),
         "outcome": [str(digest.ending.outcome) for _, digest in made],
         "patterns": np.array([_bits(digest) for _, digest in made], np.uint16),
         "title": [digest.title for _, digest in made],

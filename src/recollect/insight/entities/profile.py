@@ -112,7 +112,8 @@ class Entities:
         number = max(same, key=lambda each: (int(counts[each]), -each))
         mine = np.flatnonzero(self._things == number)
         rows, own_days = self._entries[mine], self._days[mine]
-        owners = self._view.columns_at(rows.tolist(), "session")["session"]
+        owners = self._mentions.owners(rows)
+        there = rows[rows >= 0]  # of what was evicted only counts are left
         sessions = Counter(owners.tolist())
         last_days: dict[int, int] = {}
         for owner, day in zip(owners.tolist(), own_days.tolist(), strict=True):
@@ -133,9 +134,9 @@ class Entities:
             then,
             now,
             meant,
-            links.of(number, rows, latest),
-            links.decisions(self._mentions.name(number), rows, latest),
-            tuple(self._view.entry_ids(rows[::-1][:ENTRIES_LISTED].tolist())),
+            links.of(number, there, latest),
+            links.decisions(self._mentions.name(number), there, latest),
+            tuple(self._view.entry_ids(there[::-1][:ENTRIES_LISTED].tolist())),
             self._namesakes(number, same, counts),
             self._mentions.unread,
         )
@@ -185,9 +186,7 @@ class Entities:
 
     def _projects(self, rows: Array) -> dict[str, int]:
         """The projects that entries are of, with how many, the most first."""
-        owners, counts = np.unique(
-            self._view.columns_at(rows.tolist(), "session")["session"], return_counts=True
-        )
+        owners, counts = np.unique(self._mentions.owners(rows), return_counts=True)
         found: Counter[str] = Counter()
         for owner, count in zip(owners.tolist(), counts.tolist(), strict=True):
             found[self._project_names[owner]] += count
@@ -221,7 +220,7 @@ class Entities:
         )
         if self._vectors_of is None:
             return then, now, None
-        first, last = (rows[part] for part in thirds)
+        first, last = (rows[part][rows[part] >= 0] for part in thirds)  # only counts are left of the others
         return then, now, meaning(self._view, self._mentions.name(number), first, last, self._vectors_of)
 
     def _neighbours(
@@ -229,9 +228,10 @@ class Entities:
     ) -> tuple[Neighbour, ...]:
         """What the same entries mention: the more of the mentions of both are shared, the closer."""
         inside = np.zeros(self._view.info().rows_end, bool)
-        inside[rows] = True
+        inside[rows[rows >= 0]] = True
+        first = int(np.searchsorted(self._entries, np.zeros(1, self._entries.dtype))[0])  # of what is there
         total = len(self._mentions.keys)
-        shared = np.bincount(self._things[inside[self._entries]], minlength=total)
+        shared = np.bincount(self._things[first:][inside[self._entries[first:]]], minlength=total)
         shared[number] = 0
         close = np.flatnonzero(shared >= least)
         order = np.argsort(-shared[close] / np.sqrt(self._counts[close]), kind="stable")
@@ -243,7 +243,7 @@ class Entities:
     def _in_project(self, part: str) -> Array:
         wanted = self._named.rows_called(lambda called: called.is_of_project(part))
         is_first = np.append(True, self._entries[1:] != self._entries[:-1])[: len(self._entries)]
-        owners = self._view.columns_at(self._entries[is_first].tolist(), "session")["session"]
+        owners = self._mentions.owners(self._entries[is_first])
         found: Array = np.isin(owners, wanted)[np.cumsum(is_first) - 1]
         return found
 

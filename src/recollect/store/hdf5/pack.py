@@ -73,6 +73,8 @@ class Pack:
         self._end += len(data)
         if len(self._open) >= BLOCK_BYTES:
             self.cut()
+        for key, usage in line.kept.usages if line.kept is not None else ():
+            self._charge(key, usage, owner)
         if parsed is None:
             self._lines.append((self._end, self.entry_count, 0, line.flags, 0, 0))
         else:
@@ -81,7 +83,7 @@ class Pack:
                 place = self._add_entry(entry, owner, data, place)
             self.entry_count += len(parsed.entries)
             for usage in parsed.usages:
-                self._add_usage(usage, owner)
+                self._charge(name_key(usage.key), usage, owner)
             if parsed.replaces or parsed.rewinds:
                 keys = tuple(map(self._key, parsed.replaces))
                 self.replacing.append(Replacing(self.line_count, keys, self._key(parsed.rewinds)))
@@ -124,8 +126,7 @@ class Pack:
         )
         return place
 
-    def _add_usage(self, usage: Usage, owner: int) -> None:
-        key = name_key(usage.key)
+    def _charge(self, key: int, usage: Usage, owner: int) -> None:
         counted = ChargedUsage.of(usage, self.line_count, owner)
         self.usage[key] = counted.against(self.usage.get(key))
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from recollect.light.store_header import Header
-from recollect.store.contract import Array, SessionClues, UsageColumns
+from recollect.store.contract import Array, RawSizes, SessionClues, UsageColumns
 from recollect.store.derived import REPLACED, Column, DerivedTable, no_rows
 from recollect.store.hdf5.derived import DerivedRows, find_derived
 from recollect.store.hdf5.forms import TextForm, text_of
@@ -36,6 +36,7 @@ from recollect.values.records import (
     Entry,
     Flag,
     Framing,
+    KeptLine,
     Kind,
     LineFlag,
     Provenance,
@@ -44,6 +45,7 @@ from recollect.values.records import (
     SessionFacts,
     SourceFile,
     SourceFlag,
+    Usage,
 )
 from recollect.values.stored import Clue, Session, Source, StoredEntry, StoredLine, StoreInfo, VectorModel
 
@@ -267,6 +269,34 @@ class Hdf5View:
             for row, span in zip(wanted, spans, strict=True)
         }
         return [found[row] for row in lines]
+
+    def line_keys(self, source: Source) -> Iterator[bytes]:
+        assert isinstance(source, RowSource)
+        table = self.table("lines")
+        for first, count in self.intervals("spans", "sources", "span", source.row):
+            halves = (table.read(column, first, first + count) for column in ("key_a", "key_b"))
+            for key in np.stack(list(halves), axis=1):
+                yield key.tobytes()
+
+    def kept_lines(self, source: Source) -> list[KeptLine]:
+        lines, usage = self.table("lines"), self.table("usage")
+        rows = self.line_rows(source)
+        flags, lengths = lines.at("flags", rows), self.line_lengths(rows.tolist())
+        gone = (flags & int(LineFlag.ALTERED) != 0) & (lengths == 0)
+        counted: dict[int, list[tuple[int, Usage]]] = {}
+        for row in np.flatnonzero(np.isin(usage.read("line"), rows[gone])).tolist():
+            cell = {name: usage.one(name, row) for name in TABLES["usage"]}
+            tokens = {name: cell[name] for name in _TOKEN_COLUMNS}
+            told = Usage("", self.name(cell["model"]), cell["time"], **tokens)
+            counted.setdefault(cell["line"], []).append((cell["key"], told))
+        keys = [key for key, is_gone in zip(self.line_keys(source), gone.tolist(), strict=True) if is_gone]
+        found = zip(keys, rows[gone].tolist(), strict=True)
+        return [KeptLine(key, tuple(counted.get(row, ()))) for key, row in found]
+
+    def raw_sizes(self) -> RawSizes:
+        from recollect.store.hdf5.sizes import raw_sizes
+
+        return raw_sizes(self)
 
     def line_rows(self, source: Source) -> Array:
         assert isinstance(source, RowSource)
@@ -725,6 +755,9 @@ class Salvage(Hdf5View):
         nothing = np.zeros(0, np.int64)
         return Imported(nothing, nothing, None)
 
+    def kept_lines(self, source: Source) -> list[KeptLine]:
+        return self._or([], super().kept_lines, source)
+
     def text(self, at: int, length: int) -> str:
         return self._or("", super().text, at, length)
 
@@ -832,6 +865,7 @@ def _member(kind: type[_Member], number: int) -> _Member:
 _CHAINED = {"extents": "entries", "spans": "lines"}  # what the rows of a chain tell of
 _LOST_NAMED = 50
 _NAMING = {"id_at", "id_length", "path_at", "path_length", "agent", "host", "session", "role", "framing"}
+_TOKEN_COLUMNS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 _LINE_COLUMNS = ("end", "entries", "key_a", "type")
 
 

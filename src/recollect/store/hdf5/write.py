@@ -173,7 +173,9 @@ class Hdf5Writer(Hdf5View):
             self._own_sessions = None  # that session may have no other source of its own
         self._note_own(source)
         entries_before = self._entry_rows
-        digests = [line_key(line.data) for line in lines]
+        digests = [line_key(line.data) if line.kept is None else line.kept.key for line in lines]
+        if any(line.kept is not None for line in lines):
+            cursor = replace(cursor, thinned=True)
         known = self._known_rows(source, lines, digests)
         at = 0
         for stored, run in itertools.groupby(known, lambda row: row >= 0):
@@ -191,6 +193,8 @@ class Hdf5Writer(Hdf5View):
         replacing = [each._replace(line=self._first_line + each.line) for each in self._pack.replacing]
         if older is not None and file.framing == Framing.DOCUMENT:
             self._replace_version(older, source, session)
+        elif older is not None and older.cursor.thinned:
+            self._stand_in_place(older, source, session)
         if self._pack.byte_count >= _PACK_BYTES or replacing:
             self._seal()
             self._replace_lines(replacing, source, session)
@@ -293,7 +297,11 @@ class Hdf5Writer(Hdf5View):
         fresh = self._line_rows
         for line, digest, row in zip(lines, digests, rows, strict=True):
             if row < 0:
-                if not line.flags & _PARTIAL and self._packed.setdefault(digest, fresh) != fresh:
+                if (
+                    not line.flags & _PARTIAL
+                    and line.kept is None
+                    and self._packed.setdefault(digest, fresh) != fresh
+                ):
                     self._repeats.setdefault(digest, []).append(fresh)
                 fresh += 1
         return rows
@@ -443,6 +451,16 @@ class Hdf5Writer(Hdf5View):
             kept = [row for row in older.session.chain.all_rows() if row not in self._replaced]
             older.session.chain.arrange(kept)
             self._dirty_sessions[older.session.row] = older.session
+
+    def _stand_in_place(self, older: _SourceRow, source: _SourceRow, session: _SessionRow) -> None:
+        """Show what was evicted and is back before what came since, where that stood."""
+        new, old = self._source_entries(source), self._source_entries(older)
+        own, shown = set(new), session.chain.all_rows()
+        if not own.issuperset(old):
+            return  # another file under its name
+        at = next((n for n, row in enumerate(shown) if row in own), len(shown))
+        others = [[row for row in part if row not in own] for part in (shown[:at], shown[at:])]
+        session.chain.arrange([*others[0], *(row for row in new if row not in self._replaced), *others[1]])
 
     def _source_entries(self, source: _SourceRow) -> list[int]:
         return [

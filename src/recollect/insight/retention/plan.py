@@ -1,0 +1,82 @@
+"""Which sessions a sweep evicts, and in which order: pure, from plain values.
+
+1. What is older than the age limit and digested goes, unless it is pinned or was read lately.
+2. While more than the soft cap is used, the oldest digested ones go: those that were read lately after the
+   others, pinned ones last of all. What is not digested stays.
+3. If that is still more than the hard cap, what is left is to be digested first, and all is planned again.
+4. If that was tried, the oldest of what is not digested goes until the hard cap holds: that is a loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from recollect.values.retention import READ_DAYS, Eviction, HeldSession, RetentionSettings, SweepPlan, Why
+
+_DAY_MS = 86_400_000
+
+
+def plan_sweep(
+    held: Sequence[HeldSession],
+    settings: RetentionSettings,
+    *,
+    used_bytes: int,
+    now_ms: int,
+    can_digest: bool = True,
+) -> SweepPlan:
+    """What a sweep does; `can_digest`: nobody tried yet to digest what is not.
+
+    `used_bytes` is all that is kept word for word, what several sessions share and what no session has
+    included. What is shared goes with the last session that has it, so no less than planned is given back.
+    """
+    order = sorted(held, key=lambda each: _rank(each, now_ms))
+    sweep = _Sweep(used_bytes)
+    if settings.raw_max_age_days is not None:
+        sweep.evict((each for each in order if _is_too_old(each, settings, now_ms)), Why.AGE)
+    digested = [each for each in order if each.is_digested]
+    left = [each for each in order if not each.is_digested]
+    sweep.evict(digested, Why.BUDGET, down_to=settings.soft_bytes)
+    hard = settings.raw_hard_cap_bytes
+    over = hard is not None and sweep.left_bytes > hard
+    if over and can_digest and left:
+        return sweep.plan(digest=left, over=over)
+    if over:
+        sweep.evict(left, Why.DATA_LOSS, down_to=hard)
+    return sweep.plan(digest=(), over=hard is not None and sweep.left_bytes > hard)
+
+
+class _Sweep:
+    """What was chosen so far, and what is left then."""
+
+    def __init__(self, used_bytes: int) -> None:
+        self._used = self.left_bytes = used_bytes
+        self._chosen: dict[HeldSession, Why] = {}
+
+    def evict(self, order: Iterable[HeldSession], why: Why, *, down_to: int | None = -1) -> None:
+        """Choose in this order while more is left than the bound; by default all of them, None for none."""
+        for each in order:
+            if down_to is None or self.left_bytes <= down_to:
+                return
+            if each not in self._chosen and each.bytes > 0:  # what gives nothing back stays
+                self._chosen[each] = why
+                self.left_bytes -= each.bytes
+
+    def plan(self, *, digest: Iterable[HeldSession], over: bool) -> SweepPlan:
+        evict = tuple(Eviction(each.name, why, each.bytes) for each, why in self._chosen.items())
+        return SweepPlan(evict, tuple(each.name for each in digest), self._used, self.left_bytes, over)
+
+
+def _rank(session: HeldSession, now_ms: int) -> tuple[bool, bool, int, tuple[str, ...]]:
+    """What goes first: neither pinned nor lately read, then the oldest."""
+    return session.is_pinned, _is_read_lately(session, now_ms), session.ended_ms, tuple(session.name)
+
+
+def _is_read_lately(session: HeldSession, now_ms: int) -> bool:
+    return session.read_ms > now_ms - READ_DAYS * _DAY_MS
+
+
+def _is_too_old(session: HeldSession, settings: RetentionSettings, now_ms: int) -> bool:
+    assert settings.raw_max_age_days is not None
+    is_old = session.ended_ms < now_ms - settings.raw_max_age_days * _DAY_MS
+    is_wanted = session.is_pinned or _is_read_lately(session, now_ms)
+    return is_old and session.is_digested and not is_wanted
