@@ -83,3 +83,14 @@ def test_the_same_id_on_other_words_makes_no_fork(tmp_path: Path) -> None:
         write(claude_path(tmp_path, TWO), said(1, "something else", TWO) + b"\n")
         memory.ingest([tmp_path])
         assert parents(memory) == {uuid_of(ONE): FRESH, uuid_of(TWO): FRESH}
+
+
+def test_telling_a_fork_its_parent_keeps_its_half_written_end(tmp_path: Path) -> None:
+    write(claude_path(tmp_path, ONE), talk(ONE, 1, 2, 3, 40))
+    write(claude_path(tmp_path, TWO), queued(20, TWO) + talk(TWO, 1, 2, 3, 21) + b'{"half')
+    with open_memory(tmp_path / "memory.h5") as memory:
+        memory.ingest([tmp_path])
+        assert parents(memory)[uuid_of(TWO)] == fork_of(ONE)
+        assert b"".join(memory.raw(uuid_of(TWO))).endswith(b'{"half')
+        memory.reparse()
+        assert b"".join(memory.raw(uuid_of(TWO))).endswith(b'{"half')

@@ -14,7 +14,7 @@ from recollect.agents.registry import agent_of
 from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.ingest import parse_lines
 from recollect.store.contract import Writer
-from recollect.values.records import Relation, Role, SessionFacts
+from recollect.values.records import Line, Relation, Role, SessionFacts
 from recollect.values.stored import Session, Source
 
 
@@ -56,7 +56,10 @@ def _tell(writer: Writer, sessions: Sequence[Session]) -> int:
             parent = max(parents, key=lambda each: len(child.records & each.records))
             news = SessionFacts(facts.agent, facts.id, parent=parent.session.facts.id, relation=Relation.FORK)
             source = child.source
-            writer.take(source.file, source.host, [], source.cursor, news, parser=source.parser)
+            # Whoever takes anything of a source takes the half-written line at its end anew.
+            half = list(writer.view().lines(source))[-1:] if source.cursor.waiting else []
+            lines = [Line(each.data, each.flags) for each in half]
+            writer.take(source.file, source.host, lines, source.cursor, news, parser=source.parser)
             count += 1
     return count
 
