@@ -42,7 +42,8 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         restart = (source.host, source.file.path) in seen
         seen.add((source.host, source.file.path))
         blank = SessionFacts(source.file.agent, source.session)
-        _source(old, writer, source, facts or blank, _agent_for(old, source), restart, report)
+        agent = _agent_for(old, source)
+        take_again(writer, source, old.lines(source), facts or blank, report, agent=agent, restart=restart)
     if progress is not None:
         progress("", report.lines, report.lines)
     note_forks(writer, seen)
@@ -52,22 +53,30 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
     return report
 
 
-def _source(
-    old: View,
+def take_again(
     writer: Writer,
     source: Source,
+    stored: Iterator[StoredLine],
     before: SessionFacts,
-    agent: Agent,
-    restart: bool,
     report: ReparseReport,
+    *,
+    agent: Agent | None = None,
+    restart: bool = False,
+    seen: bool = True,
 ) -> None:
+    """Take a source's lines from a store as if they were read from its file, derived anew.
+
+    `before`: what was known of its session. `seen`: it is still known how its file looked; without that the
+    next ingest of the file compares all of it.
+    """
+    agent = agent or agent_of(source.file.agent)
     # A subagent's parent comes from its folder, which only its first reading saw.
     parent = "" if source.file.role == Role.MAIN else before.parent
     file = replace(source.file, agent=agent.name, parent=parent)
     parser = agent.parser(file, {})
     _, sums = Checkpoints.split(source.cursor.state, source.cursor.offset)
-    stored = _Counted(old.lines(source))
-    lines = _derived(parser, file, stored)
+    counted = _Counted(stored)
+    lines = _derived(parser, file, counted)
     # Of a document a new version is known only from all of it.
     whole = file.framing == Framing.DOCUMENT
     offset = 0
@@ -79,9 +88,13 @@ def _source(
         facts = replace(known, id=source.session or known.id or stem, project=known.project or before.project)
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
-        state = parser.state() if sums is None else sums.joined(parser.state())
+        state = parser.state() if sums is None or not seen else sums.joined(parser.state())
         cursor = replace(source.cursor, state=state, waiting=waiting)
-        if done and stored.count < source.lines:
+        if not seen:
+            # When it was last changed tells the age of a version; nothing else here is taken for proof.
+            open_end = done and not (whole or cursor.terminated or waiting)
+            cursor = replace(cursor, offset=offset - open_end, size=0, ctime_ns=0, inode=0, window=0)
+        if done and counted.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
             cursor = Cursor(offset, terminated=file.framing != Framing.DOCUMENT, state=parser.state())
         taken = writer.take(file, source.host, batch, cursor, facts, parser=agent.version, restart=restart)
