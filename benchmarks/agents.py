@@ -9,9 +9,7 @@ the tests, told over and over under other ids. Exit status: 0 all marks met, 1 s
 
 from __future__ import annotations
 
-import json
 import re
-import sqlite3
 import sys
 import tempfile
 import time
@@ -20,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import report
+from benchmarks.agent_databases import CURSOR, OPENCODE, Kept
 from benchmarks.report import Row
 from recollect import Memory
 from recollect.agents.registry import built_in
@@ -32,6 +31,8 @@ ROUNDS = 3
 SLOWEST = 1 / 3
 SESSIONS, DATABASE_BYTES = 1_000, 500_000_000
 _REFERENCE = "claude"
+_DATABASES = {"cursor": CURSOR}  # of agents whose conversations are in one, and there is no other log of size
+_SESSION_BYTES = 500_000
 _TESTS = Path(__file__).parents[1] / "tests" / "data"
 _ID = re.compile(rb"(?<![0-9A-Za-z])[0-9a-f]{4,}[0-9a-f-]*[0-9a-f]{4}(?![0-9A-Za-z])")
 
@@ -73,20 +74,25 @@ def ingest(lab: Lab) -> Iterator[Row]:
 def database(lab: Lab) -> Iterator[Row]:
     """A sweep follows what is new, not what is there."""
     size = DATABASE_BYTES // 50 if lab.quick else DATABASE_BYTES
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "opencode.db"
-        made = _make_database(path, SESSIONS // 10 if lab.quick else SESSIONS, size)
-        with _memory(Path(scratch) / "store") as memory:
-            sweeps = []
-            for news in ("", "", "one more message"):
-                if news:
-                    _say(path, news)
-                begun = time.perf_counter()
-                done = memory.ingest([path])
-                sweeps.append((done, time.perf_counter() - begun))
+    for kept in (OPENCODE, CURSOR):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = kept.make(Path(scratch), SESSIONS // 10 if lab.quick else SESSIONS, size)
+            yield from _swept(kept, path, Path(scratch) / "store")
+
+
+def _swept(kept: Kept, path: Path, store: Path) -> Iterator[Row]:
+    made = path.stat().st_size
+    with _memory(store) as memory:
+        sweeps = []
+        for news in ("", "", "one more message"):
+            if news:
+                kept.go_on(path, news)
+            begun = time.perf_counter()
+            done = memory.ingest([path])
+            sweeps.append((done, time.perf_counter() - begun))
     (first, first_s), (again, again_s), (more, more_s) = sweeps
     yield Row(
-        what=f"database of {made / 1e6:.0f} MB, first sweep",
+        what=f"{kept.name} of {made / 1e6:.0f} MB, first sweep",
         ours=f"{first_s:.1f} s, {made / 1e6 / first_s:.0f} MB/s",
         mark="",
         met=None,
@@ -102,7 +108,7 @@ def database(lab: Lab) -> Iterator[Row]:
         ours=f"{more.lines} rows, {more.bytes_parsed} bytes parsed, {more_s * 1000:.0f} ms",
         peer=f"{first.lines} rows, {first.bytes_parsed} bytes",
         mark="what is new",
-        met=more.lines == 4,  # the session, the message, its part and the one before it
+        met=more.lines == kept.rows,
         detail={"rows": more.lines, "bytes": more.bytes_parsed},
     )
 
@@ -148,7 +154,11 @@ def _ingest(paths: Sequence[Path]) -> tuple[int, float]:
 
 
 def _logs_of(agent: str, corpus: Path, scratch: Path, size: int) -> list[Path]:
-    """Logs of about this many bytes: real ones, else invented ones over and over."""
+    """Logs of about this many bytes: real ones, invented ones over and over, or an invented database."""
+    if agent in _DATABASES:
+        folder = scratch / agent
+        folder.mkdir()
+        return [_DATABASES[agent].make(folder, max(size // _SESSION_BYTES, 1), size)]
     real = _picked(corpus / agent, agent, size)
     invented = [] if real else _picked(_TESTS / agent, agent, size)
     paths = real or invented
@@ -181,69 +191,6 @@ def _told_again(data: bytes, copy: int) -> bytes:
     """The same under other ids: of each the last digits are another number."""
     number = f"{copy % 65536:04x}".encode()
     return _ID.sub(lambda found: found[0][:-4] + number, data)
-
-
-# -- a database ------------------------------------------------------------------------------------
-
-_SCHEMA = """
-CREATE TABLE event_sequence (aggregate_id text PRIMARY KEY, seq integer NOT NULL, owner_id text);
-CREATE TABLE session (id text PRIMARY KEY, project_id text, parent_id text, slug text, directory text,
-  title text, version text, time_created integer NOT NULL, time_updated integer NOT NULL);
-CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
-  time_updated integer NOT NULL, data text NOT NULL);
-CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
-  time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
-CREATE INDEX message_idx ON message (session_id, time_created, id);
-CREATE INDEX part_idx ON part (session_id);
-"""
-_START_MS = 1_790_000_000_000
-_PART_CHARS = 6_000
-
-
-def _make_database(path: Path, sessions: int, size: int) -> int:
-    """Sessions as OpenCode has them, of about so many bytes together; returns how many."""
-    parts = max(size // sessions // _PART_CHARS, 2)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = OFF")
-    connection.executescript(_SCHEMA)
-    connection.execute("BEGIN")
-    for n in range(sessions):
-        id_, at = f"ses_{n:06}", _START_MS + n * 1_000_000
-        connection.execute("INSERT INTO event_sequence VALUES (?, ?, NULL)", (id_, parts))
-        row = (id_, "global", None, "s", "/work/harbor", f"Pier {n}", "1.18.33", at, at + parts)
-        connection.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        told = json.dumps({"role": "assistant", "modelID": "tide-1", "time": {"created": at}})
-        connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", (f"msg_{n:06}", id_, at, at, told))
-        for part in range(parts):
-            text = " ".join(f"{n * 7919 + part * 104729 + word * 31:x}" for word in range(_PART_CHARS // 8))
-            said = json.dumps({"type": "text", "text": text, "time": {"start": at + part}})
-            one = (f"prt_{n:06}_{part:06}", f"msg_{n:06}", id_, at + part, at + part, said)
-            connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", one)
-    connection.execute("COMMIT")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-    return path.stat().st_size
-
-
-def _say(path: Path, text: str) -> None:
-    """A message more in the last session, and a change of the part before it, as a client makes them."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    (session,) = connection.execute("SELECT max(id) FROM session").fetchone()
-    (part, at) = connection.execute("SELECT id, max(time_updated) FROM part").fetchone()
-    said = json.dumps({"type": "text", "text": text})
-    for asked, given in (
-        (
-            "UPDATE part SET time_updated = ?, data = json_set(data, '$.time.end', 1) WHERE id = ?",
-            (at + 1, part),
-        ),
-        ("INSERT INTO message VALUES ('msg_x', ?, ?, ?, '{\"role\":\"user\"}')", (session, at + 2, at + 2)),
-        ("INSERT INTO part VALUES ('prt_x', 'msg_x', ?, ?, ?, ?)", (session, at + 3, at + 3, said)),
-        ("UPDATE session SET time_updated = ? WHERE id = ?", (at + 4, session)),
-        ("UPDATE event_sequence SET seq = seq + 4 WHERE aggregate_id = ?", (session,)),
-    ):
-        connection.execute(asked, given)
-    connection.close()
 
 
 if __name__ == "__main__":

@@ -187,7 +187,7 @@ def test_a_flat_subagent_file_names_its_parent_by_its_records() -> None:
             "/x/stream.jsonl",
             [{"type": "assistant", "session_id": UUID, "uuid": "u", "message": {"content": []}}],
         ),
-        ("/x/cursor.jsonl", [{"role": "user", "message": {"content": []}}]),
+        ("/x/talk.jsonl", [{"role": "user", "content": []}]),
         ("/x/page.html", []),
     ],
 )

@@ -110,6 +110,14 @@ class TestStatus:
         assert "1 source changed since the last ingest" in told
         assert "1 bad" in told
 
+    def test_agents_whose_client_nobody_ran_are_named(self, recollect: Any) -> None:
+        recollect("ingest", DATA / "pi")
+        assert recollect("status", "--json").json["unproven_sessions"] == {}
+        assert "unproven" not in recollect("status").out
+        recollect("ingest", DATA / "amp")
+        assert recollect("status", "--json").json["unproven_sessions"] == {"Amp": 1}
+        assert "no client was run for Amp (1 session)" in recollect("status").out
+
     def test_without_a_store_the_next_step_is_named(self, recollect: Any) -> None:
         answer = recollect("status")
         assert answer.code == 4

@@ -31,17 +31,30 @@ def written(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 @cache
-def fixture_folder() -> Path:
-    """A folder with all fixtures of OpenCode: its database is made of SQL, the rest is copied."""
-    kept = tempfile.TemporaryDirectory(prefix="recollect-opencode-")
+def fixture_folder(agent: str = "opencode") -> Path:
+    """A folder with all fixtures of an agent: its databases are made of SQL, the rest is copied."""
+    kept = tempfile.TemporaryDirectory(prefix=f"recollect-{agent}-")
     _kept.append(kept)
     folder = Path(kept.name)
-    make_database(folder / "opencode" / "opencode.db")
-    for path in sorted((DATA / "opencode").rglob("*.json")):
-        copy = folder / path.relative_to(DATA)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(path.read_bytes())
+    for path, sql in _DATABASES[agent].items():
+        make_database(folder / agent / path, f"{agent}/{sql}")
+    for path in sorted((DATA / agent).rglob("*")):
+        if path.is_file() and path.suffix != ".sql":
+            copy = folder / path.relative_to(DATA)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
     return folder
 
 
+CURSOR_CHAT = "ca700000-0000-4000-8000-00000000c0de"
+# Where each database of an agent lies, and of which SQL it is made.
+_DATABASES = {
+    "cursor": {
+        "User/globalStorage/state.vscdb": "harbor.sql",
+        "User/workspaceStorage/ws0/state.vscdb": "tabs.sql",
+        f"chats/1d7dc785/{CURSOR_CHAT}/store.db": "chat.sql",
+    },
+    "kiro": {"kiro-cli/data.sqlite3": "harbor.sql"},
+    "opencode": {"opencode.db": "harbor.sql"},
+}
 _kept: list[tempfile.TemporaryDirectory[str]] = []  # gone with this process

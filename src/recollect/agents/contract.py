@@ -8,6 +8,7 @@ None. `has` says whether it is there without importing it.
     hooks       its sessions are captured as they happen
     settings    `init` puts hook and MCP server into its settings
     database    its sessions are rows of a database, which its client changes in place
+    conversations  its sessions are listed in documents that a person asked it for
     reader      its sessions are read back as its log has them; without one, from what was parsed
     writer      a conversation is written as a session that it opens as its own
     tools       what its tools do: blame, how, fix, digests and recalled files know its calls
@@ -108,12 +109,25 @@ class Database(Protocol):
         """Table, key and version of every row of a session, in the order in which it is told.
 
         A version is another one after every change, and the newest the greatest. The content of rows is
-        not needed for it, so that what is known already is not read.
+        not needed for it, so that what is known already is not read; where nothing else tells, a hash of it
+        will do.
         """
         ...
 
     def row(self, connection: Connection, table: str, key: str, /) -> Mapping[str, Any] | None:
         """The columns of one row."""
+        ...
+
+
+class Conversations(Protocol):
+    """Which conversation is which in a document that lists many. A module will do.
+
+    Each becomes a source of its own, framed as DOCUMENT, that the agent's parser is given: the same one in
+    whatever document it comes, so that a later export is a later version of it.
+    """
+
+    def identity(self, conversation: Any, /) -> tuple[str, int] | None:
+        """Its id, and when it last changed in milliseconds, 0 where it does not say; None if it is none."""
         ...
 
 
@@ -180,6 +194,7 @@ class Agent(ABC):
     moved_by: tuple[str, ...] = ()  # environment variables that say it is elsewhere
     instructions: str = ""  # the file of a project that it reads at every start: "CLAUDE.md"
     tags: tuple[str, ...] = ()  # of what its harness puts into a conversation: "system-reminder"
+    is_proven: bool = True  # False where no client was run for it, only descriptions and samples are known
 
     @abstractmethod
     def roots(self, home: PurePath, environ: Mapping[str, str]) -> list[PurePath]:
@@ -217,6 +232,9 @@ class Agent(ABC):
         return None
 
     def database(self) -> Database | None:
+        return None
+
+    def conversations(self) -> Conversations | None:
         return None
 
     def reader(self) -> Reader | None:

@@ -15,7 +15,7 @@ from recollect.cli.screen import Screen, Styled
 from recollect.cli.words import add_command
 from recollect.config import load_config
 from recollect.memory import Memory
-from recollect.present.agents import homes, titles, variables
+from recollect.present.agents import exported, homes, titles, variables
 from recollect.present.hits import fresh_object
 from recollect.present.reports import NAMED_MAX, counted_text, lines_text, report_object, standing_object
 from recollect.present.short_ids import short_ids
@@ -37,9 +37,13 @@ def add_words(commands: Any) -> None:
         "ingest",
         "take in everything new from your agents' logs",
         f"Reads what {titles()} have written on this machine, or the files and folders you "
-        "name, and keeps every line of it. Only what is new since the last time is read. Stopping it "
-        "with Ctrl-C is safe at any moment.",
-        ("recollect ingest", "recollect ingest --dry-run", "recollect ingest ~/backup/logs"),
+        f"name, and keeps every line of it. Name a {exported()} as the zip it came in, or the JSON inside. "
+        "Only what is new since the last time is read. Stopping it with Ctrl-C is safe at any moment.",
+        (
+            "recollect ingest",
+            "recollect ingest --dry-run",
+            "recollect ingest ~/backup/logs ~/Downloads/export.zip",
+        ),
     )
     command.add_argument(
         "paths",

@@ -10,7 +10,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
 from recollect.present.reports import standing_object
-from recollect.present.status import odd_text, store_object, totals_object
+from recollect.present.status import odd_text, store_object, totals_object, unproven_object, unproven_text
 from recollect.present.usage import cost_text
 from recollect.values.text import many
 
@@ -34,7 +34,7 @@ def add_words(commands: Any) -> None:
 def status(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         store, totals, risk = store_object(memory), totals_object(memory), memory.standing()
-        odd = memory.odd_lines()
+        odd, unproven = memory.odd_lines(), unproven_object(memory)
         captured, hooks = captured_object(memory.config), hooks_text(memory.config)
     if screen.json:
         screen.object(
@@ -43,6 +43,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
                 "store": store,
                 "totals": totals,
                 "odd_lines": odd,
+                "unproven_sessions": unproven,
                 "newest_source_ms": risk.newest_ms or None,
                 "retention": standing_object(risk),
                 "captured": captured,
@@ -57,6 +58,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
         ("tokens", f"{totals['tokens']:,} in {many(totals['responses'], 'response')}"),
         ("cost", cost_text(totals)),
         ("odd lines", odd_text(odd)),
+        ("unproven", unproven_text(unproven)),
         ("hooks", hooks),
     )
     if risk.changed:

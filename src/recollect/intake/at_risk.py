@@ -33,6 +33,8 @@ def standing(
     for source in sources:
         if source.host != host or source.superseded or not is_conversation(source.file.agent):
             continue
+        if not source.file.has_file:
+            continue
         seen, missing = _stat(source.file)
         transcript = source.file.role in (Role.MAIN, Role.SUBAGENT)
         if transcript:

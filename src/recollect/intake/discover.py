@@ -2,7 +2,8 @@
 
 Only regular files count. Links are not followed (a link may lead anywhere, and its
 target is found on its own if it lies in the same tree); pipes, sockets and devices are
-never opened. Whatever is passed over is counted by reason.
+never opened. Zips are looked into for what services give out as one's conversations, and for nothing else.
+Whatever is passed over is counted by reason.
 """
 
 from __future__ import annotations
@@ -11,19 +12,21 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from recollect.agents import registry
 from recollect.agents.contract import Agent
 from recollect.agents.head import Head
+from recollect.intake.archives import is_archive, member_path, open_archive
 from recollect.intake.databases import size_of
 from recollect.intake.reader import chunks, open_source
 from recollect.values.errors import SourceError
 from recollect.values.records import Framing, SourceFile
 
 _GIT = {"HEAD", "objects", "refs"}  # in a repository's own folder: thousands of files, and no log
+_GLIMPSE_BYTES = 1 << 16  # of a member of a zip, to say what it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,9 @@ def discover(paths: Iterable[Path]) -> Discovery:
     discovery.skipped.update(registry.troubles())
     for path in paths:
         for each in _files(path, discovery.skipped):
+            if is_archive(each):
+                discovery.found += _in_archive(each, discovery.skipped, is_named=not path.is_dir())
+                continue
             found = _recognise(each, discovery.skipped)
             if found is not None:
                 discovery.found.append(found)
@@ -125,6 +131,33 @@ def _recognise(path: Path, skipped: Counter[str]) -> Found | None:
         return None
     skipped["not a known log" if head.is_read else "other file"] += 1
     return None
+
+
+def _in_archive(path: Path, skipped: Counter[str], *, is_named: bool) -> list[Found]:
+    """The members of a zip that an agent gave out as its conversations.
+
+    What is wrong with one is said if somebody named it, and not if it merely lay there.
+    """
+    able = [agent for agent in registry.agents() if agent.has("conversations")]
+    found = []
+    try:
+        with open_archive(str(path)) as archive:
+            for name in archive.names(".json", skipped):
+                head = Head(partial(archive.beginning, name, _GLIMPSE_BYTES))
+                files = ((agent, agent.recognise(PurePosixPath(name), head)) for agent in able)
+                for agent, file in files:
+                    if file is not None:
+                        file = replace(file, path=member_path(str(path), name), compressed=True)
+                        found.append(Found(agent, file, archive.size(name)))
+                        break
+                else:
+                    skipped["not a known log"] += 1
+    except SourceError:
+        if is_named:
+            raise
+        skipped["unreadable zip"] += 1
+        return []
+    return found
 
 
 def _beginning(path: Path) -> bytes:

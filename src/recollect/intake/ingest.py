@@ -8,6 +8,7 @@ bad, blank, waiting (the half-written end of a file).
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 from collections import Counter
@@ -16,12 +17,13 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import BinaryIO
 
-from recollect.agents.contract import Agent, CutsRecords, Database, Parser, TellsFirst
+from recollect.agents.contract import Agent, Conversations, CutsRecords, Database, Parser, TellsFirst
 from recollect.agents.decode import BadLine, decode, records_inside
 from recollect.agents.registry import agent_of
 from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.databases import DatabaseChanged, OpenDatabase, new_lines, open_database, session_path
 from recollect.intake.discover import Found
+from recollect.intake.exports import conversations_in, is_usable, made_id, mark_of, open_export, source_of
 from recollect.intake.own import OwnLogs
 from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
 from recollect.light.project import project_of
@@ -135,6 +137,8 @@ class Ingest:
         file = self._marked(file, self._host)
         if file.framing is Framing.ROWS:
             return self._database(agent, file)
+        if file.framing is Framing.EXPORT:
+            return self._export(agent, file)
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
             if self._writer.is_current(self._host, file.path, seen):
@@ -191,6 +195,52 @@ class Ingest:
         taking.seen = seen
         news = new_lines(database, opened, session, stored)
         return self._take_all(taking, ([(line, 0) for line in lines] for lines in news))
+
+    def _export(self, agent: Agent, file: SourceFile) -> bool:
+        """Take what is new in each conversation of a document that lists many."""
+        conversations = agent.conversations()
+        assert conversations is not None, "an export of an agent that has none"
+        changed = False
+        with open_export(file) as pieces:
+            for number, data in enumerate(conversations_in(pieces, file.path), 1):
+                if not data:
+                    why = f"a conversation longer than {PIECE_BYTES >> 20} MiB"
+                    self.report.failed[f"{file.path}:{number}"] = why
+                    continue
+                id_, changed_ms = _identity(conversations, data)
+                seen = mark_of(data, changed_ms)
+                changed |= self._conversation(agent, source_of(file, id_), data, seen)
+        return changed
+
+    def _conversation(self, agent: Agent, file: SourceFile, data: bytes, seen: Cursor) -> bool:
+        """Take one version of a conversation; what was the newest before stays that if this one is older."""
+        held = self._writer.source(self._host, file.path)
+        if held is not None and (file.path, seen.size, seen.ctime_ns) in self._versions:
+            self._done += len(data)
+            self._moved(file.path, 0)
+            return False
+        self._versions.add((file.path, seen.size, seen.ctime_ns))
+        takes = [(data, seen)]
+        if held is not None and held.cursor.mtime_ns > seen.mtime_ns:
+            takes.append((self._stored(held, 0), held.cursor))
+            self._uncommitted -= len(data) + 1  # no commit between the two: a crash would leave the older one
+        self.report.restarted += held is not None
+        restart = held is not None
+        for content, mark in takes:
+            taking = _Taking(agent, file, self._host, held, 0, restart)
+            taking.seen = mark
+            self._take_all(taking, iter([[(content, 0)]]))
+            restart = True
+        return True
+
+    @functools.cached_property
+    def _versions(self) -> set[tuple[str, int, int]]:
+        """Every version of every conversation of an export: what was taken once is not taken again."""
+        return {
+            (each.file.path, each.cursor.size, each.cursor.ctime_ns)
+            for each in self._writer.view().sources()
+            if each.host == self._host and each.file.framing is Framing.DOCUMENT
+        }
 
     def _marked(self, file: SourceFile, host: str) -> SourceFile:
         return self._own.marked(file, host) if self._own is not None else file
@@ -453,6 +503,15 @@ def _spliced(parser: Parser, data: bytes) -> Line:
         replaces=tuple(uuid for each in parsed for uuid in each.replaces),
     )
     return Line(data, LineFlag.BAD | LineFlag.SPLICED, whole)
+
+
+def _identity(conversations: Conversations, data: bytes) -> tuple[str, int]:
+    """Which conversation it is, and when it last changed; what is none is known by its bytes."""
+    try:
+        found = conversations.identity(decode(data)[0])
+    except BadLine:
+        found = None
+    return found if found is not None and is_usable(found[0]) else (made_id(data), 0)
 
 
 class _Taking:

@@ -39,7 +39,7 @@ def sweep(
     if not isinstance(writer, BulkWriter):
         ingest.sweep(found)
         return
-    known = [_is_database(each) or writer.has_source(host, each.file.path) for each in found]
+    known = [_is_compared(each) or writer.has_source(host, each.file.path) for each in found]
     new = [each for each, is_known in zip(found, known, strict=True) if not is_known]
     if sum(each.size for each in new if each.size <= FILE_BYTES_MAX) < WORTH_BYTES:
         ingest.sweep(found)
@@ -74,9 +74,9 @@ def parcelled(found: Sequence[Found]) -> list[list[Found]]:
     return groups
 
 
-def _is_database(found: Found) -> bool:
+def _is_compared(found: Found) -> bool:
     """Whether what is new in it is known only beside what is stored."""
-    return found.file.framing is Framing.ROWS
+    return found.file.framing in (Framing.ROWS, Framing.EXPORT)
 
 
 def _streamed(group: Sequence[Found]) -> bool:

@@ -7,7 +7,7 @@ stores and journals; `records.Role` and `records.Framing` give them their names.
 from __future__ import annotations
 
 MAIN, SUBAGENT, SIDECAR, SPILL = 1, 2, 3, 4
-LINES, DOCUMENT, ROWS = 1, 2, 3
+LINES, DOCUMENT, ROWS, EXPORT = 1, 2, 3, 4
 WRITTEN_BY = "recollect"  # what sessions say of themselves that an export of ours wrote
 WRITTEN_KEY = (
     "writtenBy"  # where each record says it: a fork by the client keeps it, under another session's id

@@ -37,8 +37,13 @@ def names(capability: str = "") -> tuple[str, ...]:
 
 
 def titles() -> str:
-    """What they call themselves, as part of a sentence."""
-    return enumeration([agent.title for agent in built_in()])
+    """What those call themselves that write on this machine, as part of a sentence."""
+    return enumeration([agent.title for agent in built_in() if agent.home])
+
+
+def exported() -> str:
+    """What gives out conversations when it is asked for one's data, as part of a sentence."""
+    return enumeration([agent.title for agent in _able("conversations")], "or")
 
 
 def homes() -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+from recollect.values.text import many
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
@@ -24,6 +27,20 @@ def store_object(memory: Memory) -> dict[str, Any]:
         "journal_pending": memory.waiting(),
         "kept_aside": memory.kept_aside(),
     }
+
+
+def unproven_object(memory: Memory) -> dict[str, int]:
+    """How many sessions are of agents for which no client was run, by their titles."""
+    from recollect.agents.registry import agents
+
+    titles = {agent.name: agent.title for agent in agents() if not agent.is_proven}
+    counted = Counter(session.facts.agent for session in memory.sessions())
+    return {title: counted[name] for name, title in titles.items() if counted[name]}
+
+
+def unproven_text(unproven: dict[str, int]) -> str:
+    named = ", ".join(f"{title} ({many(count, 'session')})" for title, count in unproven.items())
+    return f"no client was run for {named}" if named else ""
 
 
 def odd_text(odd: dict[str, int]) -> str:

@@ -35,6 +35,7 @@ from recollect.agents.sessions import StoredFile
 from recollect.config import Config
 from recollect.intake.databases import new_lines, open_database, session_path
 from recollect.intake.discover import discover
+from recollect.intake.exports import conversations_in, source_of
 from recollect.intake.ingest import parse_lines
 from recollect.setup.agents import commands_of
 from recollect.testing.nasty import COPIED_TO, NastyInput, nasty_inputs
@@ -56,7 +57,10 @@ from recollect.values.stored import Session, Source, StoredEntry, StoredLine
 
 STATE_BYTES_MAX = 16_000  # bytes of parser state a cursor may have to carry
 
-CAPABILITIES = ("hooks", "reader", "writer", "tools", "signs")
+CAPABILITIES = ("hooks", "conversations", "reader", "writer", "tools", "signs")
+
+_DOCUMENTS = (Framing.DOCUMENT, Framing.EXPORT)
+_MANY = (Framing.ROWS, Framing.EXPORT)  # of which each session is a source
 
 # Any JSON value at all, now and then one that looks like something.
 JSON = st.recursive(
@@ -93,7 +97,7 @@ class AgentContract:
     def test_its_logs_are_in_the_home_or_where_its_variables_say(self) -> None:
         home = PurePosixPath("/home/ada")
         usual = self.agent.roots(home, {})
-        assert usual
+        assert usual or self.agent.has("conversations"), "nothing would ever be found of it"
         assert all(home in root.parents for root in usual)
         for name in self.agent.moved_by:
             moved = self.agent.roots(home, {name: "/elsewhere"})
@@ -187,17 +191,17 @@ class AgentContract:
     def test_any_document_parses(self, data: bytes) -> None:
         for path in files_in(self.fixtures):
             source = self.source(path)
-            if source.framing is Framing.DOCUMENT:
+            if source.framing in _DOCUMENTS:
                 assert_well_formed(self.agent.parser(source, {}).document(data))
 
     def test_a_document_is_cut_into_pieces_that_are_all_of_it(self) -> None:
-        for source, parser in self.cut_documents():
-            data = Path(source.path).read_bytes()
+        for source, parser, data in self.cut_documents():
             pieces = list(parser.records(data))
             assert b"".join(piece for _, piece in pieces) == data
             parsed = [parser.record(key, piece) for key, piece in pieces]
             assert all(each.known for each in parsed), source.path
-            assert any(each.entries for each in parsed), source.path
+            # In an export there may be conversations in which nothing was said.
+            assert any(each.entries for each in parsed) or source.session, source.path
 
     @inherited
     @given(data=st.data())
@@ -205,8 +209,8 @@ class AgentContract:
         documents = list(self.cut_documents())
         if not documents:
             pytest.skip("it has no document that is cut")
-        source, parser = data.draw(st.sampled_from(documents))
-        whole_data = Path(source.path).read_bytes().rstrip()
+        _, parser, whole_data = data.draw(st.sampled_from(documents))
+        whole_data = whole_data.rstrip()
         half = whole_data[: data.draw(st.integers(0, len(whole_data) - 1))]
         assert list(parser.records(half)) == []
         any_data = data.draw(st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
@@ -223,8 +227,8 @@ class AgentContract:
         documents = list(self.cut_documents())
         if not documents:
             pytest.skip("it has no document that is cut")
-        source, parser = data.draw(st.sampled_from(documents))
-        changed = json.dumps(mutated(data, json.loads(Path(source.path).read_bytes()))).encode()
+        _, parser, whole_data = data.draw(st.sampled_from(documents))
+        changed = json.dumps(mutated(data, json.loads(whole_data))).encode()
         for key, piece in parser.records(changed):
             parsed = parser.record(key, piece)
             if parsed.entries:
@@ -270,8 +274,9 @@ class AgentContract:
         with scratch_memory(tmp_path) as memory:
             report = memory.ingest([logs])
             found = [each.file for each in discover([logs]).found]
-            packed = {file.path for file in found if file.framing is Framing.ROWS or file.compressed}
-            assert set(report.failed) <= packed, report.failed  # what is no database, or no archive, any more
+            packed = {file.path for file in found if file.framing in _MANY or file.compressed}
+            # What is no database, no archive or no list any more.
+            assert set(report.failed) <= packed, report.failed
             files = {path: Path(path).read_bytes() for path in {file.path for file in found} - packed}
             assert files or packed
             kept = kept_in(memory)
@@ -483,21 +488,33 @@ class AgentContract:
     def line_sources(self) -> Iterator[tuple[SourceFile, list[Any]]]:
         for path in files_in(self.fixtures):
             source = self.source(path)
-            if source.framing is not Framing.DOCUMENT:
+            if source.framing not in _DOCUMENTS:
                 for each, lines in _lines_in(self.agent, source, path):
                     yield each, _values(lines)
 
-    def cut_documents(self) -> Iterator[tuple[SourceFile, CutsRecords]]:
+    def cut_documents(self) -> Iterator[tuple[SourceFile, CutsRecords, bytes]]:
+        """The documents that are cut, and each conversation in those that list many."""
         for path in files_in(self.fixtures):
-            source = self.source(path)
-            parser = self.agent.parser(source, {})
-            if source.framing is Framing.DOCUMENT and isinstance(parser, CutsRecords):
-                yield source, parser
+            for source, data in self.documents_in(path):
+                parser = self.agent.parser(source, {})
+                if isinstance(parser, CutsRecords):
+                    yield source, parser, data
+
+    def documents_in(self, path: Path) -> Iterator[tuple[SourceFile, bytes]]:
+        source, data, known = self.source(path), path.read_bytes(), self.agent.conversations()
+        if source.framing is Framing.DOCUMENT:
+            yield source, data
+        if source.framing is Framing.EXPORT:
+            assert known is not None
+            for each in conversations_in([data], str(path)):
+                told = known.identity(json.loads(each))
+                assert told is not None, "a conversation that does not say which"
+                yield source_of(source, told[0]), each
 
     def kept_sessions(self) -> Iterator[KeptSession]:
         for path in files_in(self.fixtures):
             source = self.source(path)
-            if source.framing is not Framing.DOCUMENT:
+            if source.framing not in _DOCUMENTS:
                 for each, lines in _lines_in(self.agent, source, path):
                     yield KeptSession(self.agent, each, lines)
 
@@ -689,8 +706,9 @@ def assert_well_formed(parsed: Parsed) -> None:
 
 def assert_parses(agent: Agent, source: SourceFile, data: bytes) -> None:
     """Any bytes in the place of a source give well-formed entries or none, and a state to go on from."""
+    is_document = source.framing in _DOCUMENTS
+    source = replace(source, framing=Framing.DOCUMENT) if is_document else source
     parser = agent.parser(source, {})
-    is_document = source.framing is Framing.DOCUMENT
     for line in [data] if is_document else data.split(b"\n"):
         for made in parse_lines(parser, source.framing, line, 0):
             if made.parsed is not None and (made.parsed.entries or not is_document):

@@ -105,6 +105,7 @@ class Framing(enum.IntEnum):
     LINES = places.LINES  # at every b"\n", and nowhere else
     DOCUMENT = places.DOCUMENT  # not at all: the whole file is one line
     ROWS = places.ROWS  # a session in a database: a line for each version of each row that was seen
+    EXPORT = places.EXPORT  # not kept as such: many sessions in one document, each of which is kept as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +238,8 @@ class SourceFile:
     `session` is the id of the session it belongs to, "" when only its content can tell.
     `path` is the name the source is known by; `read_path` where its bytes are now
     (an agent may compress what is cold: same source, other bytes on disk). Of a database each session
-    is a source, `DATABASE#SESSION`.
+    is a source, `DATABASE#SESSION`; of an export each is `AGENT:SESSION`, whatever file it came in
+    (`ZIP#MEMBER` while that is read).
     `provenance` is for whoever found it to say, never for an agent or the file itself.
     """
 
@@ -251,8 +253,13 @@ class SourceFile:
     provenance: Provenance = Provenance.UNMARKED
 
     @property
+    def has_file(self) -> bool:
+        """Whether there is a file of its own: what an export listed, or Recollect noted, never had one."""
+        return not self.path.startswith(f"{self.agent}:")
+
+    @property
     def read_path(self) -> str:
-        if self.framing is Framing.ROWS:
+        if self.framing is Framing.ROWS or (self.framing is Framing.EXPORT and self.compressed):
             return self.path.rpartition("#")[0] or self.path
         return self.path + ".zst" if self.compressed else self.path
 

@@ -25,6 +25,7 @@ class Amp(Agent):
     name = "amp"
     title = "Amp"
     version = 1
+    is_proven = False
     home = "~/.local/share/amp"
     moved_by = ("XDG_DATA_HOME",)
     instructions = "AGENTS.md"

@@ -1,4 +1,4 @@
-"""Kiro's records: prompts, answers and what tools gave, each with blocks of `{kind, data}`."""
+"""Kiro's records: prompts, answers and what tools gave, with blocks of `{kind, data}`; and rows of turns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
+from recollect.agents.cut import thing_in
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import (
     ERROR,
@@ -23,6 +24,8 @@ from recollect.agents.fields import (
     unknown,
 )
 from recollect.agents.head import Head
+from recollect.agents.kiro.database import TURN
+from recollect.agents.kiro.turn import folder_of, sides_of, strange_in, turn_entries
 from recollect.values.records import Entry, Framing, Kind, Parsed, Relation, Role, SessionFacts, SourceFile
 from recollect.values.titles import TITLE_AGENT, TITLE_PROMPT, title_line
 
@@ -31,10 +34,15 @@ _KINDS = ("Prompt", "AssistantMessage", "ToolResults")
 _BLOCKS = ("text", "thinking", "toolUse", "toolResult", "image")
 _SESSION = (b'"session_id"', b'"session_state"')
 _DONE = "exit status: 0"
+_DATABASE = "data.sqlite3"
+_TABLE = b"CREATE TABLE conversations"
 
 
 def recognise(path: PurePath, head: Head) -> SourceFile | None:
-    """A log by its first record; what is known of a session by its fields."""
+    """A log by its first record, what is known of a session by its fields, a database by name and tables."""
+    if path.name == _DATABASE:
+        known = head.is_database and (path.parent.name == "kiro-cli" or _TABLE in head.data)
+        return SourceFile(_AGENT, str(path), framing=Framing.ROWS) if known else None
     if path.suffix == ".json":
         if head.data.lstrip()[:1] != b"{" or not all(field in head.data for field in _SESSION):
             return None
@@ -60,6 +68,8 @@ class KiroParser:
     def parse(self, record: Any, /) -> Parsed:
         if type(record) is not dict:
             return not_an_object(record)
+        if "table" in record:
+            return self._row(record)
         kind, data = text_of(record.get("kind")), dict_of(record.get("data"))
         id_ = text_of(data.get("message_id"))
         time_ms = min(count_of(dict_of(data.get("meta")).get("timestamp")), 2**40) * 1000
@@ -70,13 +80,45 @@ class KiroParser:
         if strange := [name for name in names if name not in _BLOCKS]:
             return unknown(f"{kind}/{strange[0]}", time_ms, uuid=id_)
         self.facts.saw(time_ms)
-        found = [self._entry(block, kind, time_ms) for block in blocks]
+        found = self._told([self._entry(block, kind, time_ms) for block in blocks])
+        return Parsed(kind, tuple(found) or (Entry(Kind.EVENT, "", 0, time_ms),), uuid=id_)
+
+    def _row(self, record: dict[str, Any]) -> Parsed:
+        """A turn, or what is known of a conversation. What the client drops of it was said all the same."""
+        table, key, row = text_of(record.get("table")), text_of(record.get("key")), record.get("row")
+        if row is None:
+            return Parsed(f"{table}/gone", (Entry(Kind.EVENT),))
+        try:
+            told = thing_in(text_of(dict_of(row).get("value")).encode("utf-8", "surrogatepass"))
+        except BadLine:
+            told = None
+        if table == TURN:
+            return self._turn(told, key)
+        if table not in ("conversations_v2", "conversations") or type(told) is not dict:
+            return unknown(table, uuid=key)
+        self.facts.cwd = text_of(dict_of(row).get("key")) or self.facts.cwd
+        self.facts.model = text_of(dict_of(told.get("model_info")).get("model_id")) or self.facts.model
+        return Parsed(table, (Entry(Kind.EVENT),), uuid=key, replaces=(key,))
+
+    def _turn(self, turn: Any, key: str) -> Parsed:
+        user, answer, request = sides_of(turn)
+        if not user and not answer:
+            return unknown(f"turn/{next(iter(dict_of(turn)), type(turn).__name__)}", uuid=key)
+        if strange := strange_in(user, answer):
+            return unknown(f"turn/{strange}", uuid=key)
+        self.facts.cwd = self.facts.cwd or folder_of(user)
+        self.facts.model = text_of(request.get("model_id")) or self.facts.model
+        found = self._told(turn_entries(user, answer, request, self.facts.model, self._calls))
+        return Parsed("turn", tuple(found) or (Entry(Kind.EVENT),), uuid=key, replaces=(key,))
+
+    def _told(self, found: list[Entry]) -> list[Entry]:
         for entry in found:
+            self.facts.saw(entry.time_ms)
             if entry.kind is Kind.PROMPT:
                 self.facts.title_from(entry.text, TITLE_PROMPT)
             self.facts.model = entry.model or self.facts.model
         note_answers(self.facts, found)
-        return Parsed(kind, tuple(found) or (Entry(Kind.EVENT, "", 0, time_ms),), uuid=id_)
+        return found
 
     def document(self, data: bytes, /) -> Parsed:
         """What is known of a session."""
