@@ -30,6 +30,7 @@ __all__ = [
     "StoreTooNew",
     "StoreWriteFailed",
     "UsageError",
+    "Wanted",
     "__version__",
 ]
 
@@ -41,6 +42,7 @@ _HOMES = {
     "Memory": "recollect.memory",
     "Results": "recollect.values.hits",
     "Session": "recollect.values.stored",
+    "Wanted": "recollect.values.erasures",
 }
 
 TYPE_CHECKING = False  # as `typing` has it; importing that costs a hook milliseconds
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from recollect.memory import Memory
+    from recollect.values.erasures import Wanted
     from recollect.values.errors import (
         DerivedDamaged,
         EmbedderFailed,

@@ -18,7 +18,7 @@ from recollect.memory import Memory
 from recollect.search.vectors.pieces import pieces_of
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.ids import name_key
-from recollect.values.records import Entry, Kind
+from recollect.values.records import Entry, Kind, LineFlag
 from recollect.values.stored import VectorModel
 
 TOKEN = "ghp_Zk3uV9xQ2mB7nL5rT8wY1cD4fG6hJ0pSaE2R"
@@ -118,6 +118,9 @@ def test_secrets_are_masked_in_the_lines_of_a_part_and_nowhere_left(folder: Path
         assert texts(part, uuid_of(1)) == ["export GITHUB_TOKEN=[redacted:github-token]", "nothing here"]
         (session,) = part.sessions()
         assert TOKEN not in session.facts.title
+        with part.view() as view:
+            flags = [line.flags & LineFlag.ALTERED for line in view.lines(view.sources()[0])]
+        assert list(map(bool, flags)) == [True, False, True]
         (source,) = part.sources()
         assert source.cursor.offset == len(raw)
         assert source.cursor.window == 0

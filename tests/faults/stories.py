@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from tests.faults.erasing import ErasingStory
 from tests.faults.story import (
     HOST,
     STORE,
@@ -629,5 +630,6 @@ STORIES = {
         MendingStory,
         DerivingStory,
         FollowingStory,
+        ErasingStory,
     )
 }

@@ -22,6 +22,7 @@ from recollect.intake import refill
 from recollect.intake.notes import note
 from recollect.memory import Memory
 from recollect.testing.derived import FACTS
+from recollect.values.erasures import Wanted
 from recollect.values.errors import StoreCorrupt, StoreError, UsageError
 from recollect.values.records import Provenance, Segment, SourceFile
 from recollect.values.stored import VectorModel, source_bytes
@@ -423,3 +424,41 @@ def test_a_saved_thread_of_another_store_shadows_no_own_one(folder: Path) -> Non
         memory.merge([folder / "other.h5"])
         assert {thread.id for thread in memory.saved_threads()} == {"aaaa", "bbbb"}
         assert memory.saved_thread("kept").id == "aaaa"
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_what_was_erased_here_does_not_come_back(folder: Path, own: bool) -> None:
+    """Neither a session nor a single line; not with its vectors either."""
+    lines = [said(1, "stays"), said(2, "goes by its text")]
+    for name in ("m", "other"):
+        own_store(folder / f"{name}.h5", 1, lines)
+        own_store(folder / f"{name}.h5", 2, [said(3, "goes whole", session=2)])
+    with Memory.open(config=Config(folder / "other.h5", HOST))._store.writer() as writer:
+        writer.add_vectors(VectorModel("owl", "1", 2), np.array([7], "<u8"), np.ones((1, 2), "<f2"))
+        writer.commit()
+    with open_memory(folder / "m.h5") as memory:
+        memory.erase(Wanted(session=uuid_of(2)))
+        memory.erase(Wanted(match="goes by its text"))
+        before = shown(memory)
+        report = memory.merge([folder / "other.h5"], own=own)
+        assert report.is_nothing
+        own_store(folder / "other.h5", 3, [said(4, "new", session=3)])
+        assert memory.merge([folder / "other.h5"], own=own).sources == 1
+        assert texts(memory, uuid_of(1)) == ["stays"]
+        assert {each.facts.id for each in memory.sessions()} == {uuid_of(1), uuid_of(3)}
+        assert memory.vector_models() == []
+        assert len(memory.erasures()) == 2
+        assert before["raw"].items() <= shown(memory)["raw"].items()
+
+
+def test_an_erasure_of_another_own_store_holds_here(folder: Path) -> None:
+    for name in ("m", "other"):
+        own_store(folder / f"{name}.h5", 1, [said(1, "stays"), said(2, "goes by its text")])
+    with open_memory(folder / "other.h5") as other:
+        other.erase(Wanted(match="goes by its text"))
+    with open_memory(folder / "m.h5") as memory:
+        memory.merge([folder / "other.h5"])
+        assert texts(memory, uuid_of(1)) == ["stays", "goes by its text"]
+        memory.merge([folder / "other.h5"], own=True)
+        assert texts(memory, uuid_of(1)) == ["stays"]
+        assert memory.check() == []

@@ -20,6 +20,7 @@ from recollect.store.contract import Store, View
 from recollect.store.derived import REPLACED, DerivedTable, Rewrite
 from recollect.store.hdf5.check import check_path
 from recollect.store.hdf5.engine import Hdf5Store
+from recollect.store.leaving import Leaving
 from recollect.testing.derived import COLUMNS, listed, some_rows
 from recollect.testing.reference import ReferenceStore
 from recollect.testing.replacing import said, save, take_lines
@@ -93,7 +94,15 @@ def everything(view: View) -> object:
         for s in view.sessions()
     ]
     sources = [
-        (s.file, s.cursor, s.session, s.lines, s.superseded, b"".join(source_bytes(s, view.lines(s))))
+        (
+            s.file,
+            s.cursor,
+            s.session,
+            s.lines,
+            (s.superseded, s.thinned),
+            [line.flags for line in view.lines(s)],
+            b"".join(source_bytes(s, view.lines(s))),
+        )
         for s in view.sources()
     ]
     walks = [_walks(view, row) for row, _ in view.session_rows().items()]
@@ -229,6 +238,28 @@ class Histories(RuleBasedStateMachine):
     def compact(self):
         self.store.compact()
         self.reference.compact()
+
+    @rule(
+        sessions=st.sets(st.integers(0, 4), max_size=2),
+        lines=st.sets(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=3),
+        evicted=st.sets(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=3),
+        keys=st.lists(st.integers(0, 50), max_size=3),
+    )
+    def leave(self, sessions, lines, evicted, keys):
+        """Anything goes: sessions, lines of sources, the bytes of others."""
+
+        def choose(view: View) -> Leaving:
+            rows = [row for row, _ in view.session_rows().items()]
+            held = [view.line_rows(each).tolist() for each in view.sources()]
+            chosen = [
+                np.array([held[n][at] for n, at in each if n < len(held) and at < len(held[n])], np.int64)
+                for each in (lines, evicted)
+            ]
+            named = frozenset(rows[n] for n in sessions if n < len(rows))
+            return Leaving(named, chosen[0], chosen[1], np.array(keys, np.uint64))
+
+        self.store.compact(choose)
+        self.reference.compact(choose)
 
     @invariant()
     def both_say_the_same(self):

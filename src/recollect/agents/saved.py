@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from recollect.agents.contract import Agent, Parser
 from recollect.agents.decisions import PROJECTS, DecisionParser
+from recollect.agents.erasures import ERASURES, ErasureParser
 from recollect.agents.fields import (
     INJECTED,
     NAME_CHARS_MAX,
@@ -41,6 +42,7 @@ Window = tuple[int, int]
 
 _PATH: Final = "recollect:curated/"
 _DECISIONS: Final = "recollect:projects"
+_ERASURES: Final = "recollect:erasures"
 _PROJECT_CHARS_MAX: Final = 1_000
 _TIME_MS_MAX: Final = 2**53 - 1
 
@@ -53,6 +55,11 @@ def curated_file(id_: str) -> SourceFile:
 def decisions_file() -> SourceFile:
     """The source that what was decided about projects is kept in."""
     return SourceFile(NOTES, _DECISIONS, session=PROJECTS, provenance=Provenance.OWN)
+
+
+def erasures_file() -> SourceFile:
+    """The source that what was erased is kept in, as keyed hashes."""
+    return SourceFile(NOTES, _ERASURES, session=ERASURES, provenance=Provenance.OWN)
 
 
 def thread_of(record: dict[str, Any]) -> SavedThread | None:
@@ -94,6 +101,8 @@ class SavedThreads(Agent):
         return None
 
     def parser(self, source: SourceFile, state: Mapping[str, Any]) -> Parser:
+        if source.path == _ERASURES:
+            return ErasureParser(state)
         return DecisionParser(state) if source.path == _DECISIONS else CuratedParser(source, state)
 
 

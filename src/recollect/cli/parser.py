@@ -26,7 +26,7 @@ _ORDER = (
     "activity", "lessons", "show", "tail", "sessions", "projects", "usage", "status", "init", "hook",
     "watch", "mcp", "catalog", "threads", "thread", "entities", "entity", "recall", "assemble", "saved",
     "resume", "index", "export", "inspect", "convert", "merge", "check", "reparse",
-    "compact", "snapshot", "complete", "completion", "embedder",
+    "compact", "snapshot", "erase", "complete", "completion", "embedder",
 )  # fmt: skip
 
 _EXAMPLES = (

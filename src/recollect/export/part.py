@@ -20,7 +20,7 @@ from recollect.redact import redact, redact_object
 from recollect.search.vectors.pieces import pieces_of
 from recollect.store.contract import Array, View, Writer
 from recollect.values.ids import name_key
-from recollect.values.records import Relation
+from recollect.values.records import LineFlag, Relation
 from recollect.values.reports import Progress, ReparseReport, SplitReport
 from recollect.values.stored import Session, Source, StoredLine
 from recollect.values.text import ascii_json
@@ -84,7 +84,7 @@ def mask_lines(lines: Iterable[StoredLine], found: Counter[str]) -> Iterator[Sto
     for line in lines:
         masked, kinds = mask_line(line.data)
         found.update(kinds)
-        yield StoredLine(masked, line.flags, line.type) if kinds else line
+        yield StoredLine(masked, line.flags | LineFlag.ALTERED, line.type) if kinds else line
 
 
 def mask_line(data: bytes) -> tuple[bytes, Counter[str]]:

@@ -23,12 +23,15 @@ from recollect.agents.registry import agent_of
 from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.databases import DatabaseChanged, OpenDatabase, new_lines, open_database, session_path
 from recollect.intake.discover import Found
+from recollect.intake.erased import erased as what_was_erased
 from recollect.intake.exports import conversations_in, is_usable, made_id, mark_of, open_export, source_of
 from recollect.intake.own import OwnLogs
 from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
 from recollect.light.project import project_of
 from recollect.store.contract import Writer
+from recollect.values.erasures import Erased
 from recollect.values.errors import SourceError
+from recollect.values.ids import line_key
 from recollect.values.records import (
     Cursor,
     Framing,
@@ -52,9 +55,18 @@ class Ingest:
     """One pass over sources and journal segments, through one writer."""
 
     def __init__(
-        self, writer: Writer, host: str, progress: Progress | None = None, own: OwnLogs | None = None
+        self,
+        writer: Writer,
+        host: str,
+        progress: Progress | None = None,
+        own: OwnLogs | None = None,
+        erased: Erased | None = None,
     ) -> None:
-        """`own` says which sources are this person's; without it they are taken as they are marked."""
+        """`own` says which sources are this person's; without it they are taken as they are marked.
+
+        `erased` is what does not come back; without it, what the writer's store says of that.
+        """
+        self.erased = erased if erased is not None else what_was_erased(writer.view())
         self.report = Report()
         self.began: list[tuple[str, str]] = []  # the sources, by host and path, whose first record came
         self.dirty = False  # whether the writer was given anything that a commit would keep
@@ -139,6 +151,8 @@ class Ingest:
             return self._database(agent, file)
         if file.framing is Framing.EXPORT:
             return self._export(agent, file)
+        if self.erased and self.erased.has_session(agent.name, self._host, file.session):
+            return False
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
             if self._writer.is_current(self._host, file.path, seen):
@@ -184,6 +198,8 @@ class Ingest:
         mark: tuple[int, int, int],
     ) -> bool:
         """Take what is new in one session of a database; a `mark` is to it what times are to a file."""
+        if self.erased and self.erased.has_session(agent.name, self._host, session):
+            return False
         file = replace(file, path=session_path(file.path, session), session=session)
         size, mtime_ns, ctime_ns = mark
         seen = Cursor(size=size, mtime_ns=mtime_ns, ctime_ns=ctime_ns)
@@ -262,6 +278,8 @@ class Ingest:
         cursor = held.cursor
         if seen.size < cursor.offset and not file.compressed:
             return None
+        if held.thinned:
+            return self._resume_thinned(opened, file, held)
         # A file that changed without growing was written over in place: no window shows where.
         grown = cursor.window and cursor.inode == seen.inode and cursor.size != seen.size
         sums = Checkpoints.split(cursor.state, cursor.offset)[1] if grown and is_plain(file) else None
@@ -275,6 +293,20 @@ class Ingest:
             return cursor.offset
         # The last line was taken without its newline: that must be what comes next.
         following = next(chunks(opened, compressed=file.compressed, start=cursor.offset), b"")[:1]
+        return {b"": cursor.offset, b"\n": cursor.offset + 1}.get(following)
+
+    def _resume_thinned(self, opened: BinaryIO, file: SourceFile, held: Source) -> int | None:
+        """The same of a source some of whose lines are not what they were: sums tell, not bytes."""
+        cursor = held.cursor
+        if not is_plain(file):
+            return cursor.offset if file.framing == Framing.LINES else None
+        sums = Checkpoints.split(cursor.state, cursor.offset)[1]
+        same = not cursor.window or window_of(opened, cursor.offset) == cursor.window
+        if not same or (sums is not None and not sums.hold(opened)):
+            return None
+        if cursor.terminated or cursor.waiting:
+            return cursor.offset
+        following = next(chunks(opened, compressed=False, start=cursor.offset), b"")[:1]
         return {b"": cursor.offset, b"\n": cursor.offset + 1}.get(following)
 
     def _same_start(self, opened: BinaryIO, file: SourceFile, held: Source) -> bool:
@@ -291,6 +323,9 @@ class Ingest:
     def _segment(self, segment: Segment) -> None:
         """Take one journal segment, as far as it reaches beyond what is there."""
         agent = agent_of(segment.source.agent)
+        if self.erased and self.erased.has_session(agent.name, segment.host, segment.source.session):
+            self.report.erased += 1
+            return
         segment = replace(segment, source=self._marked(segment.source, segment.host))
         if segment.host == self._host and is_plain(segment.source):
             self._captured[segment.source.path] = agent, segment.source
@@ -341,6 +376,13 @@ class Ingest:
         end, lines = held.cursor.offset, held.file.framing == Framing.LINES
         if segment.offset == end and held.cursor.terminated and lines:
             return end, segment.data, False
+        if held.thinned and not held.cursor.waiting and lines:  # its bytes are not there to compare with
+            if segment.offset > end:
+                return None
+            news = segment.data[end - segment.offset :]
+            if not held.cursor.terminated and news[:1] == b"\n":
+                return end + 1, news[1:], False
+            return end, news if held.cursor.terminated else b"", False
         first = min(segment.offset, end)
         known = self._stored(held, first)  # with the half-written line behind the cursor, if there is one
         inside = segment.offset - first
@@ -388,13 +430,24 @@ class Ingest:
 
     def _take(self, taking: _Taking, batch: list[tuple[bytes, int]], *, done: bool) -> None:
         """Hand one batch to the store. Only with the last one is the file marked as seen."""
-        self.dirty = True
         lines = []
         for data, flags in batch:
+            if self.erased.has_lines and self._is_erased(data):  # before a parser learns anything of it
+                taking.pass_over(Line(data, flags & ~LineFlag.PENDING), ended=not flags & LineFlag.PENDING)
+                taking.thinned = True
+                self.report.erased += 1
+                continue
             for line in parse_lines(taking.parser, taking.file.framing, data, flags):
                 taking.pass_over(line, ended=not flags & LineFlag.PENDING)
+                if self.erased.has_lines and line.data is not data and self._is_erased(line.data):
+                    taking.thinned = True  # a record of a document
+                    self.report.erased += 1
+                    continue
                 lines.append(line)
             self.report.bytes_parsed += len(data)
+        if self.erased and self._leaves_out(taking, lines):
+            return
+        self.dirty = True
         taken = self._writer.take(
             taking.file,
             taking.host,
@@ -409,6 +462,16 @@ class Ingest:
         read = sum(len(data) + 1 for data, _ in batch)
         self._done += read
         self._moved(taking.file.path, read)
+
+    def _is_erased(self, data: bytes) -> bool:
+        return bool(data.strip()) and self.erased.has_line(line_key(data))
+
+    def _leaves_out(self, taking: _Taking, lines: list[Line]) -> bool:
+        """Whether nothing is to be taken: of a session that was erased, or of a file all of which was."""
+        if self.erased.has_session(taking.agent.name, taking.host, taking.facts().id):
+            self.report.erased += len(lines)
+            return True
+        return not lines and taking.held is None and taking.thinned
 
     def _moved(self, path: str, size: int) -> None:
         """Show how far we are, and commit now and then."""
@@ -539,6 +602,7 @@ class _Taking:
         self.long = False  # inside a line that comes in pieces
         self.terminated = True
         self.waiting = False
+        self.thinned = known.thinned
         self.opened: BinaryIO | None = None
         self.seen = Cursor()
         if held is not None and start == held.cursor.offset:
@@ -576,6 +640,7 @@ class _Taking:
             terminated=self.terminated,
             waiting=self.waiting,
             state=state,
+            thinned=self.thinned,
         )
 
     def facts(self) -> SessionFacts:

@@ -10,23 +10,24 @@ kept apart, under a name that no file has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.intake.carry import carry_tables, carry_vectors
+from recollect.intake.erased import erased_in
 from recollect.intake.forks import note_forks
 from recollect.intake.refill import Again, Refill
-from recollect.intake.versions import Chain, Contents, Version, join_chains, join_notes
+from recollect.intake.versions import Chain, Contents, Version, join_chains, join_notes, unevicted
 from recollect.light.sources import is_conversation
 from recollect.store.contract import View, Writer
+from recollect.values.erasures import Erased
 from recollect.values.records import Provenance, SessionFacts
 from recollect.values.reports import MergeReport, Progress
-from recollect.values.stored import Source, StoredLine
+from recollect.values.stored import Source
 
 APART = "#imported"  # behind the path of an own log: what an imported source has of it
 
 Name = tuple[str, str]  # of a source: its host and path
-Keep = Callable[[Version, Iterator[StoredLine]], Iterator[StoredLine]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,9 @@ class Merge:
         self._parts = parts
         self._progress = progress or (lambda path, done, total: None)
         self._named: dict[Name, list[Chain]] = {}
+        self._erased = erased = erased_in(part.view for part in parts if part.own)
         for number, part in enumerate(parts):
-            for name, chain in _chains(number, part).items():
+            for name, chain in _chains(number, part, erased).items():
                 self._named.setdefault(name, []).append(chain)
         self._in_all = sum(each.source.lines for chains in self._named.values() for c in chains for each in c)
         self._held = set(_names(self._named, 0))
@@ -58,12 +60,12 @@ class Merge:
         joined = [self._joined(name, chains) for name, chains in self._named.items()]
         self._planned = sorted(joined, key=_place)
 
-    def fill(self, writer: Writer, keep: Keep = lambda _, lines: lines) -> MergeReport:
-        """Take everything into an empty store; `keep` passes on those lines of a source that may come in."""
+    def fill(self, writer: Writer) -> MergeReport:
+        """Take everything into an empty store."""
         report, here = self.report, self._parts[0].view
         report.entries_before, report.sessions_before = here.info().entries, here.info().sessions
         sources = (
-            Again(each.source, keep(each, each.lines()), each.before, restart=number > 0, seen=each.seen)
+            Again(each.source, each.lines(), each.before, restart=number > 0, seen=each.seen)
             for versions in self._planned
             for number, each in enumerate(versions)
         )
@@ -71,8 +73,10 @@ class Merge:
         Refill(writer, report, self._progress, self._in_all).take(sources, size)
         self._progress("", report.lines, report.lines)
         note_forks(writer, [versions[-1].name for versions in self._planned])
-        carry_vectors(here, [part.view for part in self._parts[1:]], writer)
-        carry_tables([part.view for part in self._parts if part.own], writer)
+        # What was worked out of something erased goes by its own keys: where anything was, all is made again.
+        others = [] if self._erased else self._parts[1:]
+        carry_vectors(here, [part.view for part in others], writer)
+        carry_tables([here, *(part.view for part in others if part.own)], writer)
         writer.commit()
         report.sessions_after = writer.view().info().sessions
         report.entries_after = writer.view().info().entries
@@ -102,7 +106,8 @@ class Merge:
         elif all(not is_conversation(each.source.file.agent) for chain in chains for each in chain):
             joined = [join_notes(chains)]
         else:
-            joined = join_chains(chains, Contents(each for chain in chains for each in chain))
+            kept = unevicted(chains)
+            joined = join_chains(kept, Contents(each for chain in kept for each in chain))
         if not here and name in self._held:
             self.report.marked += 1
         elif not here:
@@ -124,15 +129,17 @@ class Merge:
             self.report.marked += 1
 
 
-def _chains(number: int, part: Part) -> dict[Name, Chain]:
-    """What a store has of each source, the oldest version first."""
+def _chains(number: int, part: Part, erased: Erased) -> dict[Name, Chain]:
+    """What a store has of each source, the oldest version first; nothing of sessions that were erased."""
     sessions = {(s.facts.agent, s.host, s.facts.id): s.facts for s in part.view.sessions()}
     chains: dict[Name, list[Version]] = {}
     for source in part.view.sources():
+        if erased and erased.has_session(source.file.agent, source.host, source.session):
+            continue
         blank = SessionFacts(source.file.agent, source.session)
         before = sessions.get((source.file.agent, source.host, source.session), blank)
         marked = source if part.own else _imported(source)
-        version = Version(number, part.view, marked, before, seen=part.own)
+        version = Version(number, part.view, marked, before, part.own, erased)
         chains.setdefault(version.name, []).append(version)
     return dict(chains)
 

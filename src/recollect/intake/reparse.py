@@ -136,7 +136,9 @@ def _derived(parser: Parser, file: SourceFile, lines: Iterator[StoredLine]) -> I
     for stored in lines:
         piece = long or stored.flags & LineFlag.CONTINUES
         long = bool(stored.flags & LineFlag.CONTINUES)
-        flags = stored.flags & (LineFlag.PENDING | LineFlag.CONTINUES) | (LineFlag.BAD if piece else 0)
+        flags = stored.flags & (LineFlag.PENDING | LineFlag.CONTINUES | LineFlag.ALTERED) | (
+            LineFlag.BAD if piece else 0
+        )
         yield from parse_lines(parser, file.framing, stored.data, flags)
 
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of
 from recollect.store.contract import View
+from recollect.values.erasures import NOTHING_ERASED, Erased
+from recollect.values.ids import line_key
 from recollect.values.records import Cursor, Framing, SessionFacts
 from recollect.values.stored import Source, StoredLine, source_bytes
 
@@ -32,10 +34,21 @@ class Version:
     source: Source
     before: SessionFacts
     seen: bool = True
+    erased: Erased = NOTHING_ERASED
     said: tuple[StoredLine, ...] = field(default=(), kw_only=True)
 
     def lines(self) -> Iterator[StoredLine]:
-        return iter(self.said) if self.said else self.view.lines(self.source)
+        """Its lines, without those that were erased."""
+        lines = iter(self.said) if self.said else self.view.lines(self.source)
+        return (line for line in lines if not self._is_erased(line)) if self.erased.has_lines else lines
+
+    @property
+    def is_evicted(self) -> bool:
+        """Whether the store let bytes of it go."""
+        return self.source.thinned and any(line.is_evicted for line in self.view.lines(self.source))
+
+    def _is_erased(self, line: StoredLine) -> bool:
+        return bool(line.data.strip()) and self.erased.has_line(line_key(line.data))
 
     @property
     def name(self) -> tuple[str, str]:
@@ -75,6 +88,13 @@ class Contents:
             lengths = sorted({content.length for _, content in self._known if content.length < longer.length})
             self._beginnings[longer] = set(_beginnings(version, lengths))
         return shorter.digest in self._beginnings[longer]
+
+
+def unevicted(chains: Sequence[Chain]) -> Sequence[Chain]:
+    """The chains of stores that still have the bytes, where one of them has as many lines as any other."""
+    whole = [chain for chain in chains if not chain[-1].is_evicted]
+    most = max((chain[-1].source.lines for chain in whole), default=-1)
+    return [c for c in chains if c in whole or c[-1].source.lines > most] if whole else chains
 
 
 def join_chains(chains: Sequence[Chain], contents: Contents) -> list[Version]:

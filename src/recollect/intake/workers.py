@@ -18,6 +18,7 @@ from recollect.intake.ingest import Ingest
 from recollect.intake.own import OwnLogs
 from recollect.light.pool import WORKERS_MAX, Pool, serve
 from recollect.store.contract import BulkWriter, Collector, Writer
+from recollect.values.erasures import NOTHING_ERASED, Erased
 from recollect.values.records import Framing, SourceFile
 from recollect.values.reports import Report
 
@@ -25,7 +26,8 @@ WORTH_BYTES = 24 << 20  # less than this is done before a worker has started
 PARCEL_BYTES = 6 << 20
 FILE_BYTES_MAX = 24 << 20  # a larger file is streamed by the writer's own process
 
-_Task = tuple[type[Collector], str, list[tuple[str, SourceFile, int]]]  # host, (agent, file, size)
+# host, (agent, file, size), what does not come back
+_Task = tuple[type[Collector], str, list[tuple[str, SourceFile, int]], Erased]
 _Result = tuple[Any, Report]  # a parcel, and what is in it
 
 
@@ -48,7 +50,7 @@ def sweep(
     groups = parcelled(new)
     # In the order found: of two files with the same lines, the first one's session is charged for them.
     parcels = [group for group in groups if not _streamed(group)]
-    with contextlib.closing(work(writer.collector, host, parcels)) as results:
+    with contextlib.closing(work(writer.collector, host, parcels, ingest.erased)) as results:
         for group in groups:
             if _streamed(group):
                 ingest.sweep(group)
@@ -84,7 +86,7 @@ def _streamed(group: Sequence[Found]) -> bool:
 
 
 def work(
-    collector: type[Collector], host: str, groups: Sequence[Sequence[Found]]
+    collector: type[Collector], host: str, groups: Sequence[Sequence[Found]], erased: Erased = NOTHING_ERASED
 ) -> Generator[_Result, None, None]:
     """The groups' parcels, in the order of the groups. Closing the iterator ends the workers."""
     pool: Pool[_Task, _Result] = Pool(__name__, max(2, min(os.cpu_count() or 1, WORKERS_MAX)))
@@ -93,7 +95,7 @@ def work(
         for done in range(len(groups)):
             while sent < len(groups) and sent < done + pool.size + 2:
                 task = [(f.agent.name, f.file, f.size) for f in groups[sent]]
-                pool.send(sent, (collector, host, task))
+                pool.send(sent, (collector, host, task, erased))
                 sent += 1
             yield pool.result(done)
     finally:
@@ -106,8 +108,8 @@ def main() -> None:
 
 
 def _answer(task: _Task) -> _Result:
-    collector, host, files = task
+    collector, host, files, erased = task
     writer = collector()
-    ingest = Ingest(writer, host)
+    ingest = Ingest(writer, host, erased=erased)
     ingest.sweep([Found(agent_of(agent), file, size) for agent, file, size in files])
     return writer.parcel(), ingest.report

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.config import Config, load_config
 from recollect.memory.collector import without_collector
+from recollect.memory.forgetting import Forgetting
 from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
 from recollect.store.registry import has_store, location, open_store
@@ -73,7 +74,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Joining):
+class Memory(Known, Joining, Forgetting):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:
@@ -747,6 +748,11 @@ class Memory(Known, Joining):
                     self.config.embedder,
                 )
             return self._indexes
+
+    def forget_indexes(self) -> None:
+        """Let go of what is held open of the indexes; they are opened, or made, when next asked for."""
+        with self._making:
+            self._indexes = self._views = None
 
     def _fold_if_free(self) -> int:
         """Bring what hooks appended into the store, unless someone is writing; returns what still waits."""

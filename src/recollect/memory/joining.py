@@ -52,6 +52,7 @@ class Joining:
         of whose their sources are is believed. All of it comes in, or nothing; merging again adds nothing.
         """
         from recollect.intake.carry import carry_vectors
+        from recollect.intake.erased import erased
         from recollect.intake.merge import Merge, Part
 
         places = [location(each) for each in stores]
@@ -69,7 +70,8 @@ class Joining:
             except _NothingNew:
                 report = merge.report
                 with self._store.writer() as writer:
-                    report.vectors = carry_vectors(writer.view(), views, writer)
+                    others = [] if erased(writer.view()) else views
+                    report.vectors = carry_vectors(writer.view(), others, writer)
                     info = writer.view().info()
                 report.entries_before = report.entries_after = info.entries
                 report.sessions_before = report.sessions_after = info.sessions

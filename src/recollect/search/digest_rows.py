@@ -28,6 +28,7 @@ DIGESTS = DerivedTable(
         ("digest", TEXT),
     ),
     Rewrite.CARRY,
+    ("agent", "host", "session"),
 )
 _FEW = ("agent", "host", "session", "entries", "outcome", "patterns")
 

@@ -37,7 +37,9 @@ class Tie(enum.IntEnum):
     WORD = 9  # a word of what the session is about
 
 
-TIES = DerivedTable("ties", 1, (("session", "<u8"), ("kind", "<u1"), ("key", "<u8")), Rewrite.CARRY)
+TIES = DerivedTable(
+    "ties", 1, (("session", "<u8"), ("kind", "<u1"), ("key", "<u8")), Rewrite.CARRY, ("session",)
+)
 
 
 @dataclass(frozen=True, slots=True)

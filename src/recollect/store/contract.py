@@ -9,7 +9,7 @@ engine may live across a network, and its row numbers grow but may have gaps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -17,6 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from recollect.store.derived import Column, DerivedTable
+from recollect.store.leaving import Choice
 from recollect.values.records import (
     Cursor,
     Flag,
@@ -41,6 +42,8 @@ from recollect.values.stored import (
 )
 
 Array = np.ndarray[Any, Any]
+
+LINES = "lines"  # where `HoldsBytes.contents` says the lines of sources are
 
 
 class SessionRows(Protocol):
@@ -183,6 +186,18 @@ class View(Protocol):
 
     def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
         """Scattered lines by the numbers that `columns_at` gives, in the order asked for."""
+        ...
+
+    def line_rows(self, source: Source) -> Array:
+        """The numbers of a source's lines, in file order."""
+        ...
+
+    def lines_only_of(self, sessions: Sequence[int]) -> Array:
+        """The numbers of the lines, rising, that sources of these sessions (by row) have and no other."""
+        ...
+
+    def line_lengths(self, lines: Sequence[int]) -> Array:
+        """How many bytes each of some lines has, without reading them; 0 for an evicted one."""
         ...
 
     def usage(self) -> UsageColumns: ...
@@ -417,8 +432,13 @@ class Store(Protocol):
         """As `replacement`, for a damaged store, which is kept as it was beside the new one."""
         ...
 
-    def compact(self) -> None:
-        """Give back the room of what nothing refers to. All is shown as before, under a new epoch."""
+    def compact(self, leave: Choice | None = None, then: Callable[[Writer], None] | None = None) -> None:
+        """Give back the room of what nothing refers to. All is shown as before, under a new epoch.
+
+        `leave` is asked, while nobody else can write, what of the present state goes (`Leaving`); of that no
+        byte is left in the store, and what is left is as it was. `then` adds to what takes the old state's
+        place, so that what went and what is noted of it are one change: all of it, or nothing, has happened.
+        """
         ...
 
     def copy_to(self, target: str) -> bool:
@@ -429,6 +449,18 @@ class Store(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class HoldsBytes(Protocol):
+    """A store whose files can be searched. Optional: of another, only what it shows can be."""
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Every byte of every file of it with where it is: as it stands, and unpacked where it is packed.
+
+        Pieces overlap where one goes on in the next. `LINES` is where the lines themselves are.
+        """
+        ...
 
 
 class Engine(Protocol):
@@ -443,10 +475,10 @@ class Engine(Protocol):
         ...
 
 
-def carry_vectors(old: View, writer: Writer) -> None:
-    """Copy what reads of each model, every key once; of several revisions only the newest."""
+def carry_vectors(old: View, writer: Writer, without: Array | None = None) -> None:
+    """Copy what reads of each model, every key once, `without` some; of several revisions only the newest."""
     for model in {model.name: model for model in old.vector_models()}.values():
-        seen: Array = np.zeros(0, "<u8")
+        seen: Array = np.zeros(0, "<u8") if without is None else np.asarray(without, "<u8")
         for start in range(0, model.rows, _VECTORS_AT_ONCE):
             keys, vectors = old.vectors(model, start, start + _VECTORS_AT_ONCE)
             _, first = np.unique(keys, return_index=True)

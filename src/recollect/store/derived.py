@@ -10,13 +10,14 @@ from __future__ import annotations
 import enum
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.values.errors import DerivedDamaged
+from recollect.values.ids import name_key
 
 if TYPE_CHECKING:
     from recollect.store.contract import View, Writer
@@ -46,14 +47,16 @@ class DerivedTable:
     """What a table is: its columns in order, each of a number's type, NAME or TEXT.
 
     Tables that differ in revision have nothing to do with each other: raise it when the same entries
-    would give other rows, or the columns change. `rows` and `built_to` are what a view has: its rows
-    are made of all entries before row `built_to`.
+    would give other rows, or the columns change. `sessions` are the columns that say which session a row is
+    of: its agent, host and id, or one with `name_key` of the three. `rows` and `built_to` are what a view
+    has: its rows are made of all entries before row `built_to`.
     """
 
     name: str
     revision: int
     columns: tuple[tuple[str, str], ...]
     rewrite: Rewrite = Rewrite.DROP
+    sessions: tuple[str, ...] = field(default=(), compare=False)
     rows: int = field(default=0, compare=False)
     built_to: int = field(default=0, compare=False)
 
@@ -62,13 +65,16 @@ class DerivedTable:
         stored = [part for column in self.columns for part in parts(*column)]
         if not (self.columns and self.revision > 0 and len(set(stored)) == len(stored)):
             raise ValueError(f"derived table {self.name!r} cannot be made so")
+        if len(self.sessions) not in (0, 1, 3) or not set(self.sessions) <= set(names):
+            raise ValueError(f"derived table {self.name!r}: no columns that name a session")
         if not all(isinstance(name, str) and _WORD.fullmatch(name) for name in (self.name, *names)):
             raise ValueError(f"derived table {self.name!r}: a name is not plain lower-case letters")
 
     def described(self) -> str:
         """The description as it is stored; `from_description` reads it back."""
         told = {"name": self.name, "revision": self.revision, "columns": dict(self.columns)}
-        return json.dumps(told | {"rewrite": str(self.rewrite)})
+        named = {"sessions": list(self.sessions)} if self.sessions else {}
+        return json.dumps(told | {"rewrite": str(self.rewrite)} | named)
 
     @classmethod
     def from_description(cls, text: str) -> DerivedTable:
@@ -76,7 +82,8 @@ class DerivedTable:
         told = json.loads(text)
         try:
             columns = tuple(told["columns"].items())
-            return cls(told["name"], told["revision"], columns, Rewrite(told["rewrite"]))
+            named = tuple(told.get("sessions", ()))
+            return cls(told["name"], told["revision"], columns, Rewrite(told["rewrite"]), named)
         except (AttributeError, KeyError, TypeError) as error:
             raise ValueError(f"no derived table is described by {text[:200]!r}") from error
 
@@ -177,19 +184,43 @@ def current_rows(writer: Writer, table: DerivedTable, make: Maker) -> dict[str, 
         return writer.view().derived(table)
 
 
-def carry_derived(old: View, writer: Writer) -> None:
-    """Copy what reads of each table that is to be carried; of several revisions only the last.
+SessionName = tuple[str, str, str]  # agent, host and id
 
-    They are built up to nothing then: their makers look at everything again, and add what is missing.
+
+def carry_derived(old: View, writer: Writer, without: Collection[SessionName] = ()) -> None:
+    """Copy what reads of each table that is to be carried, `without` the rows of some sessions.
+
+    Of several revisions only the last. They are built up to nothing then: their makers look at everything
+    again, and add what is missing. With rows left out, a table that does not say whose they are goes.
     """
     newest = {table.name: table for table in old.derived_tables()}
     for table in newest.values():
-        if table.rewrite != Rewrite.CARRY:
+        if table.rewrite != Rewrite.CARRY or (without and not table.sessions):
             continue
         for start in range(0, table.rows, _ROWS_AT_ONCE):
             try:
                 columns = old.derived(table, start, start + _ROWS_AT_ONCE)
             except DerivedDamaged:
                 continue  # these rows do not read; the others are worth keeping
-            writer.add_derived(table, columns, built_to=0)
+            writer.add_derived(table, _other_rows(table, columns, without), built_to=0)
         writer.commit()
+
+
+def _other_rows(
+    table: DerivedTable, columns: Mapping[str, Column], without: Collection[SessionName]
+) -> Mapping[str, Column]:
+    """The rows of a table that are of none of some sessions."""
+    if not without:
+        return columns
+    if len(table.sessions) == 1:
+        gone: Any = {name_key(*each) for each in without}
+        named: Any = np.asarray(columns[table.sessions[0]]).tolist()
+    else:
+        gone = set(without)
+        named = zip(*(map(str, columns[name]) for name in table.sessions), strict=True)
+    kept = [n for n, name in enumerate(named) if name not in gone]
+    kinds = dict(table.columns)
+    return {
+        name: [column[n] for n in kept] if kinds[name] in (NAME, TEXT) else np.asarray(column)[kept]
+        for name, column in columns.items()
+    }

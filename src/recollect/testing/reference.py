@@ -16,14 +16,15 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from recollect.store.contract import Array, SessionClues, UsageColumns, carry_vectors
+from recollect.store.contract import Array, SessionClues, UsageColumns, Writer, carry_vectors
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, carry_derived, is_new_name, no_rows
+from recollect.store.leaving import NOTHING, Choice, Leaving
 from recollect.store.merge import TOKENS, ChargedUsage, merge_facts
 from recollect.store.walks import clues_of
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
@@ -305,6 +306,19 @@ class ReferenceView:
     def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
         held = [self._state.lines[row].line for row in lines]
         return [StoredLine(each.data, each.flags, each.parsed.type if each.parsed else "") for each in held]
+
+    def line_rows(self, source: Source) -> Array:
+        assert isinstance(source, _NumberedSource)
+        return np.array(self._state.sources[source.number].lines, np.int64)
+
+    def lines_only_of(self, sessions: Sequence[int]) -> Array:
+        held: tuple[set[int], set[int]] = set(), set()
+        for source in self._state.sources.values():
+            held[source.session in sessions].update(source.lines)
+        return np.array(sorted(held[True] - held[False]), np.int64)
+
+    def line_lengths(self, lines: Sequence[int]) -> Array:
+        return np.array([len(self._state.lines[row].line.data) for row in lines], np.int64)
 
     def usage(self) -> UsageColumns:
         counted = list(self._state.usage.values())
@@ -722,20 +736,25 @@ class ReferenceStore:
             _NAMED[aside] = _Held(self._held.state)
             yield ReferenceView(self._held.state, f"memory:{aside}"), new
 
-    def compact(self) -> None:
-        """Drop lines that no source has, and all but one vector of a key, derived tables by their rule."""
+    def compact(self, leave: Choice | None = None, then: Callable[[Writer], None] | None = None) -> None:
+        """Drop lines that no source has, and all but one vector of a key, derived tables by their rule.
+
+        And what is left out, with all that nothing else has.
+        """
         with self._writing(60.0):
             old = self._held.state
-            state = replace(old.copy(), vectors={}, derived={}, epoch=old.epoch + 1)
-            alive = {row for source in state.sources.values() for row in source.lines}
-            for row in state.lines.keys() - alive:
-                data, gone = state.lines[row].line.data, state.lines.pop(row).entries
-                state.same[data] = tuple(other for other in state.same[data] if other != row)
-                state.entries = {at: held for at, held in state.entries.items() if at not in gone}
-            self._held.state = state
-            writer = ReferenceWriter(state, self._held)
-            carry_vectors(ReferenceView(old), writer)
-            carry_derived(ReferenceView(old), writer)
+            leaving = leave(ReferenceView(old)) if leave is not None else NOTHING
+            kept = _Held(replace(old.copy(), vectors={}, derived={}, epoch=old.epoch + 1))
+            told = _leave(kept.state, leaving)
+            for row in kept.state.lines.keys() - _held_lines(kept.state):
+                _forget_line(kept.state, row)
+            writer = ReferenceWriter(kept.state, kept)
+            carry_vectors(ReferenceView(old), writer, leaving.vectors)
+            carry_derived(ReferenceView(old), writer, told)
+            if then is not None:
+                then(writer)
+            writer.commit()
+            self._held.state = kept.state
 
     def copy_to(self, target: str) -> bool:
         return False
@@ -780,6 +799,104 @@ def _emptied(old: _State) -> _State:
         epoch=old.epoch + 1,
         generation=old.generation,
     )
+
+
+def _held_lines(state: _State) -> set[int]:
+    return {row for source in state.sources.values() for row in source.lines}
+
+
+def _leave(state: _State, leaving: Leaving) -> list[tuple[str, str, str]]:
+    """Take what goes out of a state; the sessions, by name, that lost something other than by eviction."""
+    names = {row: (s.facts.agent, s.host, s.facts.id) for row, s in state.sessions.items()}
+    gone = _whole_lines(state, leaving.lines)
+    evicted = _whole_lines(state, leaving.evicted) - gone
+    told = {*leaving.sessions, *leaving.facts}
+    for row, source in list(state.sources.items()):
+        had = list(source.lines)
+        source.lines = [line for line in had if line not in gone]
+        if source.cursor.waiting and had[-1] in gone:
+            source.cursor = replace(source.cursor, waiting=False, terminated=True)
+        if len(source.lines) < len(had) or evicted & set(had):
+            source.cursor = replace(source.cursor, thinned=True)
+        told |= {source.session} if len(source.lines) < len(had) else set()
+        if source.session in leaving.sessions or (had and not source.lines):
+            del state.sources[row]
+            told.add(source.session)
+    for line in gone | (state.lines.keys() - _held_lines(state)):
+        if line in state.lines:
+            _forget_line(state, line)
+    for line in evicted & state.lines.keys():
+        _forget_bytes(state, line)
+    for row in leaving.sessions:
+        del state.sessions[row]
+    emptied = told - {source.session for source in state.sources.values()}
+    for row in emptied & state.sessions.keys():
+        if not state.sessions[row].shows:
+            del state.sessions[row]
+    _find_owners(state)
+    for row, facts in leaving.facts.items():
+        if row in state.sessions:
+            state.sessions[row].facts = replace(facts)
+    for told_of, parser_state in leaving.states:
+        assert isinstance(told_of, _NumberedSource)
+        if told_of.number in state.sources:
+            source = state.sources[told_of.number]
+            source.cursor = replace(source.cursor, state=parser_state)
+    return [names[row] for row in told]
+
+
+def _whole_lines(state: _State, rows: Iterable[int]) -> set[int]:
+    """These rows with the other pieces of their lines."""
+    chosen, line = set(map(int, rows)), []
+    found: set[int] = set()
+    for row, held in state.lines.items():
+        line.append(row)
+        if not held.line.flags & LineFlag.CONTINUES:
+            found |= set(line) if chosen & set(line) else set()
+            line = []
+    return found | (set(line) if chosen & set(line) else set())
+
+
+def _forget_line(state: _State, row: int) -> None:
+    data, gone = state.lines[row].line.data, state.lines.pop(row).entries
+    state.same[data] = tuple(other for other in state.same.get(data, ()) if other != row)
+    _forget_entries(state, gone)
+    state.usage = {key: counted for key, counted in state.usage.items() if counted.line != row}
+
+
+def _forget_bytes(state: _State, row: int) -> None:
+    held = state.lines[row]
+    data, flags = held.line.data, held.line.flags | LineFlag.ALTERED
+    state.same[data] = tuple(other for other in state.same.get(data, ()) if other != row)
+    parsed = replace(held.line.parsed, entries=(), usages=()) if held.line.parsed is not None else None
+    state.lines[row] = _Line(Line(b"", flags, parsed), ())
+    _forget_entries(state, held.entries)
+
+
+def _forget_entries(state: _State, gone: Iterable[int]) -> None:
+    for row in gone:
+        state.entries.pop(row)
+        for session in state.sessions.values():
+            session.shows.pop(row, None)
+    state.replaced = [row for row in state.replaced if row in state.entries]
+
+
+def _find_owners(state: _State) -> None:
+    """Give what was first seen in a session that is gone to the first that shows it, or has it."""
+    has: dict[int, int] = {}
+    for source in state.sources.values():
+        for line in source.lines:
+            has[line] = min(source.session, has.get(line, source.session))
+    for line, held in state.lines.items():
+        for row in held.entries:
+            if state.entries[row].session_row not in state.sessions:
+                shown = [number for number, each in state.sessions.items() if row in each.shows]
+                owner = shown[0] if shown else has[line]
+                id_ = state.sessions[owner].facts.id
+                state.entries[row] = replace(state.entries[row], session=id_, session_row=owner)
+    for key, counted in state.usage.items():
+        if counted.owner not in state.sessions:
+            state.usage[key] = counted._replace(owner=has[counted.line])
 
 
 def _column(values: Iterable[int]) -> Array:

@@ -18,6 +18,7 @@ from recollect.store.contract import Array, BulkWriter, Store, View, Writer, car
 from recollect.store.registry import location, open_store
 from recollect.testing.derived import DerivedContract
 from recollect.testing.imported import ImportedContract
+from recollect.testing.leaving import LeavingContract
 from recollect.testing.replacing import ReplacingContract
 from recollect.values.errors import NotFound, StoreBusy
 from recollect.values.ids import entry_id
@@ -152,7 +153,7 @@ def shown(view: View) -> dict[str, Any]:
     }
 
 
-class StoreContract(DerivedContract, ReplacingContract, ImportedContract):
+class StoreContract(DerivedContract, ReplacingContract, ImportedContract, LeavingContract):
     """What every store promises. An engine's test class inherits it and gives three fixtures.
 
     `store`: an empty store. `empty`: another one. `reopen`: makes another handle on `store`, as another

@@ -79,6 +79,7 @@ class LineFlag(enum.IntEnum):
     LENIENT = 16  # only the forgiving parser took it (lone surrogates, NaN)
     UNKNOWN = 32  # a record type the adapter does not know
     SPLICED = 64  # no record, but whole ones are inside of it; with BAD
+    ALTERED = 128  # not what its source had: secrets are masked in it; or, where it is empty, it was evicted
 
 
 class SourceFlag(enum.IntEnum):
@@ -89,6 +90,7 @@ class SourceFlag(enum.IntEnum):
     WAITING = 4  # its last line is half written and will be replaced
     OWN = 8  # the log of an agent of this person; `Provenance`
     IMPORTED = 16  # a file that was handed to Recollect; with neither bit nobody asked
+    THINNED = 32  # lines of it were erased, evicted or altered: its lines are not its file any more
 
 
 class Provenance(enum.IntEnum):
@@ -313,7 +315,8 @@ class Cursor:
     `mtime_ns`, `ctime_ns`, `inode` are the file's state when it was last looked at;
     `window` is the hash of the up to 4096 bytes before `offset`, 0 if unknown.
     `terminated`: the content so far ends with a newline. `waiting`: a half-written line
-    is kept behind `offset` and will be replaced when the file grows.
+    is kept behind `offset` and will be replaced when the file grows. `thinned`: some of the lines before
+    `offset` were erased, evicted or altered, so that what is stored is not the file.
     """
 
     offset: int = 0
@@ -325,3 +328,4 @@ class Cursor:
     terminated: bool = True
     waiting: bool = False
     state: dict[str, Any] = field(default_factory=dict)
+    thinned: bool = False

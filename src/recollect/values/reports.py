@@ -13,7 +13,10 @@ Progress = Callable[[str, int, int], None]  # of what, how much is done, how muc
 
 @dataclass(slots=True)
 class Report:
-    """What an ingest did. `lines` is the sum of the five counts behind it."""
+    """What an ingest did. `lines` is the sum of the five counts behind it.
+
+    `erased` are those that were left where they are, because they were erased once.
+    """
 
     sources: int = 0
     unchanged: int = 0
@@ -29,6 +32,7 @@ class Report:
     waiting: int = 0
     entries: int = 0
     lenient: int = 0
+    erased: int = 0
     bad_reasons: Counter[str] = field(default_factory=Counter)
     bad_places: list[str] = field(default_factory=list)
     unknown_types: Counter[str] = field(default_factory=Counter)

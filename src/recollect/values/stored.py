@@ -77,7 +77,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A stored source. `superseded`: the file was rewritten, and a newer version is stored too."""
+    """A stored source. `superseded`: the file was rewritten, and a newer version is stored too.
+
+    `thinned`: lines of it were erased, evicted or altered since, so that its file is not what they add up to.
+    """
 
     file: SourceFile
     host: str
@@ -86,6 +89,10 @@ class Source:
     lines: int
     parser: int
     superseded: bool = False
+
+    @property
+    def thinned(self) -> bool:
+        return self.cursor.thinned
 
     @property
     def imported(self) -> bool:
@@ -118,6 +125,11 @@ class StoredLine:
     data: bytes
     flags: int
     type: str
+
+    @property
+    def is_evicted(self) -> bool:
+        """Whether its bytes and entries were let go, and only its row is left."""
+        return bool(self.flags & LineFlag.ALTERED) and not self.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +194,7 @@ class StoreInfo:
 
 
 def source_bytes(source: Source, lines: Iterator[StoredLine]) -> Iterator[bytes]:
-    """The source file's content, piece by piece, exactly as it was."""
+    """The source file's content, piece by piece, exactly as it was, unless it is `thinned`."""
     joint = b""
     for line in lines:
         yield joint + line.data if joint else line.data

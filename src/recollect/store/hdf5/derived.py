@@ -64,6 +64,10 @@ class DerivedRows:
         file.unlink(_path(table))
 
     @property
+    def texts(self) -> Stream | None:
+        return self._texts
+
+    @property
     def table(self) -> DerivedTable:
         """The description, with the present rows and how far they are built."""
         return replace(self.description, rows=self._rows.rows, built_to=self._built_to)

@@ -20,7 +20,7 @@ import secrets
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from recollect.light.disk import Disk, same_file
 from recollect.light.journal import JOURNAL_SUFFIX, LOCK_SECONDS, Journal, journal_path, read_frames
 from recollect.light.processes import start_python
 from recollect.light.second_name import refuse_second_name
-from recollect.light.store_header import PAGE_BYTES, Header
+from recollect.light.store_header import PAGE_BYTES, Header, redo_path
 from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.guard import Guard, StoreFile
@@ -39,6 +39,7 @@ from recollect.store.hdf5.pager import Pager, recover
 from recollect.store.hdf5.read import Hdf5View
 from recollect.store.hdf5.readers import Readers
 from recollect.store.hdf5.tables import Stream, Table
+from recollect.store.leaving import NOTHING, Choice
 from recollect.store.registry import location
 from recollect.values.errors import (
     NotAStore,
@@ -52,7 +53,7 @@ from recollect.values.records import Flag, Framing, Kind, LineFlag, Relation, Ro
 from recollect.values.stored import Finding, Footprint
 
 if TYPE_CHECKING:
-    from recollect.store.contract import Engine
+    from recollect.store.contract import Engine, Writer
     from recollect.store.hdf5.read import Salvage
     from recollect.store.hdf5.write import Hdf5Writer
 
@@ -293,13 +294,19 @@ class Hdf5Store:
             raise StoreWriteFailed(aside, error) from error
         return aside
 
-    def compact(self) -> None:
-        """Rewrite the file without what nothing refers to, packed more densely."""
+    def compact(self, leave: Choice | None = None, then: Callable[[Writer], None] | None = None) -> None:
+        """Rewrite the file without what nothing refers to, packed more densely, or without what goes."""
         from recollect.store.hdf5.rewrite import copy_store
 
-        with self.replacement() as (old, new), new.writer() as writer:
-            copy_store(old, writer, writer.commit)
-            writer.commit()
+        with self.replacement() as (old, new):
+            leaving = leave(old) if leave is not None else NOTHING
+            with new.writer() as writer:
+                copy_store(old, writer, writer.commit, leaving)
+                writer.commit()
+            if then is not None:
+                with new.writer() as writer:  # another one, which knows what was copied
+                    then(writer)
+                    writer.commit()
 
     def footprint(self) -> Footprint:
         """The sizes of the file and its journal, and when the file was last written."""
@@ -352,6 +359,16 @@ class Hdf5Store:
             self.disk.sync(fd)
         finally:
             os.close(fd)
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Every stream's blocks, unpacked, then all files of the store as they are on disk."""
+        from recollect.store.hdf5.contents import file_pieces, unpacked
+
+        with self.view() as view:
+            yield from unpacked(view)
+        beside = [self.path, journal_path(self.path), redo_path(self.path), *_leftovers(self.path)]
+        for path in beside:
+            yield from file_pieces(path)
 
     # -- the journal -----------------------------------------------------------------------
 

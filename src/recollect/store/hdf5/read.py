@@ -268,6 +268,30 @@ class Hdf5View:
         }
         return [found[row] for row in lines]
 
+    def line_rows(self, source: Source) -> Array:
+        assert isinstance(source, RowSource)
+        spans = self.intervals("spans", "sources", "span", source.row)
+        return np.concatenate([np.zeros(0, np.int64), *(np.arange(at, at + count) for at, count in spans)])
+
+    def lines_only_of(self, sessions: Sequence[int]) -> Array:
+        lines, owners = self.table("lines").rows, self.table("sources").read("session")
+        source, first, count = (self.table("spans").read(c) for c in ("source", "first", "count"))
+        if (source >= len(owners)).any() or (first > lines).any() or (count > lines - first).any():
+            raise Damaged("table /tables/spans: a source or a line is not there")
+        named = np.isin(owners, np.asarray(sessions, np.int64))[source]
+        held = []
+        for chosen in (named, ~named):
+            edges = np.zeros(lines + 1, np.int64)
+            np.add.at(edges, first[chosen].astype(np.int64), 1)
+            np.add.at(edges, (first + count)[chosen].astype(np.int64), -1)
+            held.append(np.cumsum(edges[:-1]) > 0)
+        return np.flatnonzero(held[0] & ~held[1])
+
+    def line_lengths(self, lines: Sequence[int]) -> Array:
+        rows, table = np.asarray(lines, np.int64), self.table("lines")
+        starts = np.where(rows > 0, table.at("end", np.maximum(rows - 1, 0)), 0)
+        return np.asarray((table.at("end", rows) - starts).astype(np.int64))
+
     def usage(self) -> UsageColumns:
         return self._usage_columns
 
@@ -532,6 +556,7 @@ class Hdf5View:
                     terminated=not cell["flags"] & SourceFlag.UNTERMINATED,
                     waiting=bool(cell["flags"] & SourceFlag.WAITING),
                     state=state,
+                    thinned=bool(cell["flags"] & SourceFlag.THINNED),
                 ),
                 session=session,
                 lines=cell["lines"],
@@ -734,6 +759,9 @@ class Salvage(Hdf5View):
         table = self.table("lines")
         start = table.one("end", row - 1) if row else 0
         data = self.line_stream.read(start, table.one("end", row))
+        evicted = StoredLine(data, self._or(0, table.one, "flags", row), "")
+        if evicted.is_evicted:
+            return evicted
         digest = line_key(data)
         for column, half in (("key_a", digest[:8]), ("key_b", digest[8:])):
             own = int.from_bytes(half, "little")

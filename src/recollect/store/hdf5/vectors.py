@@ -53,6 +53,10 @@ class Vectors:
         return Vectors(file, number)
 
     @property
+    def stream(self) -> Stream:
+        return self._stream
+
+    @property
     def rows(self) -> int:
         return self._stream.end // self._row_bytes
 

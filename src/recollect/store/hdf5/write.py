@@ -306,9 +306,14 @@ class Hdf5Writer(Hdf5View):
         equal: dict[int, list[int]] = {}
         for (n, row), rest, flag in zip(found, rests, flags, strict=True):
             whole = not lines[n].flags & LineFlag.PENDING and lines[n].flags & _PARTIAL == flag & _PARTIAL
+            whole = whole and not (flag & LineFlag.ALTERED and self._is_empty(row))  # of those a key is left
             if whole and rest == int.from_bytes(digests[n][8:], "little"):
                 equal.setdefault(n, []).append(row)
         return equal
+
+    def _is_empty(self, line: int) -> bool:
+        table = self.table("lines")
+        return table.one("end", line) == (table.one("end", line - 1) if line else 0)
 
     def _cells(self, table: str, column: str, rows: Array) -> list[int]:
         """Single cells of a column, at the price of one read a chunk."""
@@ -375,7 +380,7 @@ class Hdf5Writer(Hdf5View):
         self, names: list[str], texts: bytes, lines: dict[str, Array], entries: dict[str, Array]
     ) -> None:
         """Shift a pack's own numbers to where its rows come to stand, and append them."""
-        rows = np.array([self._name_row(name) for name in names], np.uint32)
+        rows = np.array([self.name_row(name) for name in names], np.uint32)
         stored = entries["form"] == TextForm.STORED
         entries["at"][stored] += np.uint64(self.text_stream.append(texts) if texts else 0)
         entries["tool"], entries["model"] = rows[entries["tool"]], rows[entries["model"]]
@@ -560,13 +565,13 @@ class Hdf5Writer(Hdf5View):
                 cells = dict(zip(TOKENS, counted.tokens, strict=True))
                 cells |= {
                     "line": counted.line,
-                    "model": self._name_row(counted.model),
+                    "model": self.name_row(counted.model),
                     "time": counted.time_ms,
                 }
                 table.update(np.array([row]), {c: np.array([value]) for c, value in cells.items()})
         new = [(keys[n], self._usage[keys[n]]) for n in range(len(keys)) if n not in stored]
         names = ("key", "line", "session", "model", "time", *TOKENS)
-        rows = [(key, c.line, c.owner, self._name_row(c.model), c.time_ms, *c.tokens) for key, c in new]
+        rows = [(key, c.line, c.owner, self.name_row(c.model), c.time_ms, *c.tokens) for key, c in new]
         table.append(columns_of(names, "usage", rows))
         self._usage_keys.added(np.array([key for key, _ in new], np.uint64))
         self._usage.clear()
@@ -587,7 +592,7 @@ class Hdf5Writer(Hdf5View):
         if held is not None and not restart:
             held.file = replace(held.file, provenance=file.provenance)
             return held
-        place = self._put_text(file.path) if held is None else held.path_place
+        place = self.put_text(file.path) if held is None else held.path_place
         made = _SourceRow(self._next["sources"], file, host, session, Chain([], []), place)
         if held is not None:
             made.older, held.superseded = held.row, True
@@ -652,13 +657,13 @@ class Hdf5Writer(Hdf5View):
             held = self._load_session(row) if row is not None else None
         if held is None:
             blank = SessionFacts(facts.agent, facts.id)
-            place = self._put_text(facts.id)
+            place = self.put_text(facts.id)
             held = _SessionRow(self._next["sessions"], host, blank, Chain([], []), place, (0, 0))
             self._next["sessions"] += 1
         self._session_rows[key] = held
         imported, has_own = provenance is Provenance.IMPORTED, self._has_own(held)
         if merge_facts(held.facts, facts, imported=imported, has_own=has_own):
-            held.title_place = self._put_text(held.facts.title)
+            held.title_place = self.put_text(held.facts.title)
         return held
 
     def _load_session(self, row: int) -> _SessionRow:
@@ -699,14 +704,14 @@ class Hdf5Writer(Hdf5View):
         cells = []
         for session in rows:
             facts = session.facts
-            cell = {name: self._name_row(getattr(facts, name)) for name in FACT_NAMES}
+            cell = {name: self.name_row(getattr(facts, name)) for name in FACT_NAMES}
             cell |= {
                 "key": session_key(facts.agent, session.host, facts.id),
                 "prefix": int.from_bytes(as_bytes(facts.id)[:8].ljust(8, b"\0"), "big"),
                 "id_at": session.id_place[0],
                 "id_length": session.id_place[1],
-                "agent": self._name_row(facts.agent),
-                "host": self._name_row(session.host),
+                "agent": self.name_row(facts.agent),
+                "host": self.name_row(session.host),
                 "title_at": session.title_place[0],
                 "title_length": session.title_place[1],
                 "title_rank": facts.title_rank,
@@ -727,9 +732,10 @@ class Hdf5Writer(Hdf5View):
         for source in rows:
             cursor = source.cursor
             # ASCII, because a title may hold a lone surrogate and this must be readable as any JSON.
-            source.state_place = self._put_text(json.dumps(cursor.state, separators=(",", ":")))
+            source.state_place = self.put_text(json.dumps(cursor.state, separators=(",", ":")))
             flags: int = 0 if cursor.terminated else SourceFlag.UNTERMINATED
             flags |= SourceFlag.SUPERSEDED if source.superseded else 0
+            flags |= SourceFlag.THINNED if cursor.thinned else 0
             flags |= SourceFlag.WAITING if cursor.waiting else 0
             flags |= _MARKS[source.file.provenance]
             cells.append(
@@ -737,8 +743,8 @@ class Hdf5Writer(Hdf5View):
                     "key": source_key(source.host, source.file.path),
                     "path_at": source.path_place[0],
                     "path_length": source.path_place[1],
-                    "agent": self._name_row(source.file.agent),
-                    "host": self._name_row(source.host),
+                    "agent": self.name_row(source.file.agent),
+                    "host": self.name_row(source.host),
                     "session": source.session.row,
                     "role": int(source.file.role),
                     "framing": int(source.file.framing),
@@ -796,12 +802,12 @@ class Hdf5Writer(Hdf5View):
 
     # -- names and texts -----------------------------------------------------------------------
 
-    def _name_row(self, name: str) -> int:
+    def name_row(self, name: str) -> int:
         if self._name_rows is None:
             self._name_rows = self._load_names()
         row = self._name_rows.get(name)
         if row is None:
-            at, length = self._put_text(name)
+            at, length = self.put_text(name)
             row = self.table("names").append({"at": [at], "length": [length]})
             self._name_rows[name] = row
             self._names[row] = name
@@ -812,7 +818,7 @@ class Hdf5Writer(Hdf5View):
         places = zip(table.read("at").tolist(), table.read("length").tolist(), strict=True)
         return {self.word(at, length): row for row, (at, length) in enumerate(places)}
 
-    def _put_text(self, text: str) -> tuple[int, int]:
+    def put_text(self, text: str) -> tuple[int, int]:
         data = as_bytes(text)
         return (self.text_stream.append(data), len(data)) if data else (0, 0)
 

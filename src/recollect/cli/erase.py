@@ -1,0 +1,330 @@
+"""`erase`: something goes for good, stays away, and a receipt says so."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from recollect.cli.columns import PROJECT, Column
+from recollect.cli.open_memory import open_memory
+from recollect.cli.screen import is_terminal
+from recollect.cli.words import add_command, day
+from recollect.light.disk import replace_file
+from recollect.values.erasures import Wanted
+from recollect.values.errors import NotFound, UsageError
+from recollect.values.text import many, one_line, size
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from recollect.cli.screen import Screen
+    from recollect.memory import Memory
+    from recollect.memory.choosing import Chosen
+
+_NAMED_MAX = 50
+
+
+def add_words(commands: Any) -> None:
+    command = add_command(
+        commands,
+        "erase",
+        "erase something for good, with a receipt",
+        "Takes a session, an entry, a thread, a project, a host, some days, or every line with a text out "
+        "of the store and of all that was made of it: journal, indexes, vectors, digests, catalogs. What was "
+        "erased does not come back with the next ingest, although the agent's own log still has it; "
+        "--sources deletes that too, after asking again. Shows what would go and asks first. The receipt "
+        "holds no text; --verify searches every file of ours, unpacked, for what it is of.",
+        (
+            "recollect erase 3f2a9c01 --dry-run",
+            "recollect erase 3f2a9c01 -o receipt.json",
+            "recollect erase --match 'Project Nightjar' --project harbor",
+            "recollect erase --verify receipt.json --match 'Project Nightjar'",
+            "recollect erase --list",
+        ),
+    )
+    command.add_argument("id", nargs="?", default="", metavar="ID", help="a session, or an entry, by its id")
+    command.add_argument(
+        "--thread", metavar="ID", default="", help="the whole thread that a session is part of"
+    )
+    command.add_argument("--project", metavar="NAME", default="", help="all of a project, or only in it")
+    command.add_argument("--host", metavar="NAME", default="", help="all of a machine, or only from it")
+    command.add_argument("--since", type=day, metavar="DAY", help="what was said on this day or later")
+    command.add_argument("--until", type=day, metavar="DAY", help="what was said up to this day, with it")
+    command.add_argument("--match", metavar="TEXT", default="", help="every line with this text in it")
+    command.add_argument("--regex", metavar="PATTERN", default="", help="every line that fits a pattern")
+    command.add_argument("--sources", action="store_true", help="delete the agents' own files too")
+    command.add_argument("--dry-run", action="store_true", help="show what would go, and change nothing")
+    command.add_argument(
+        "--yes", action="store_true", help="do not ask; of --sources it is asked all the same"
+    )
+    command.add_argument(
+        "--delete-sources", action="store_true", help="with --sources and --yes: delete them without asking"
+    )
+    command.add_argument("-o", "--output", metavar="FILE", default="", help="write the receipt to a new file")
+    command.add_argument("--list", action="store_true", help="what was erased, and stays so")
+    command.add_argument(
+        "--forget-erasure", metavar="ID", default="", help="let it come back with the next ingest"
+    )
+    command.add_argument("--verify", metavar="RECEIPT", default="", help="look for it in every file of ours")
+
+
+def erase(args: argparse.Namespace, screen: Screen) -> int:
+    """Exit code 1 when something was found that should be gone."""
+    if args.output and os.path.lexists(args.output):
+        raise UsageError(f"{args.output}: already exists", hint="name a file that does not exist yet")
+    with open_memory(args) as memory:
+        if args.list:
+            return _list(memory, screen)
+        if args.forget_erasure:
+            return _forget(memory, args.forget_erasure, screen)
+        if args.verify:
+            return _verify(memory, args, screen)
+        wanted = _wanted(memory, args)
+        would = memory.erasable(wanted)
+        if args.dry_run:
+            return _told_only(memory, would, screen)
+        if not args.yes:
+            _show(would, screen)
+            _ask(f"Erase {many(would.counts['lines'], 'line')} for good?", screen)
+        chosen, receipt = memory.erase(wanted)
+        _write_receipt(receipt, args.output)
+        deleted = _delete_sources(memory, chosen, args, screen) if args.sources else []
+        return _told(memory, chosen, receipt, deleted, args, screen)
+
+
+def _wanted(memory: Memory, args: argparse.Namespace) -> Wanted:
+    named = [name for name in ("id", "thread", "match", "regex") if getattr(args, name)]
+    if len(named) > 1:
+        raise UsageError("only one of an id, --thread, --match and --regex", hint="erase one after the other")
+    narrowed = args.project or args.host or args.since or args.until
+    if not named and not narrowed:
+        raise UsageError(
+            "nothing is said to be erased", hint="give a session's id, or see `recollect erase --help`"
+        )
+    if named and named[0] in ("id", "thread") and narrowed:
+        raise UsageError("an id names everything already", hint="leave out the other options")
+    until = args.until + datetime.timedelta(days=1) if args.until else None
+    session, entry = _named(memory, args.id)
+    return Wanted(
+        session,
+        args.thread,
+        entry,
+        args.project,
+        args.host,
+        args.match,
+        args.regex,
+        int(args.since.timestamp() * 1000) if args.since else 0,
+        int(until.timestamp() * 1000) if until else 0,
+    )
+
+
+def _named(memory: Memory, id_: str) -> tuple[str, str]:
+    """The session, or the entry, of an id."""
+    if not id_:
+        return "", ""
+    session, entry = memory.find(id_)
+    return (session.facts.id, "") if entry is None else ("", entry.id)
+
+
+def _show(chosen: Chosen, screen: Screen) -> None:
+    """Which sessions lose what, without a word of what they say."""
+    columns = [
+        Column("session"),
+        Column("agent"),
+        Column("project", gives=PROJECT),
+        Column("goes"),
+        Column("lines", right=True),
+        Column("size", right=True),
+    ]
+    rows = [
+        (
+            one_line(each.session.facts.id)[:13],
+            each.session.facts.agent,
+            one_line(each.session.facts.project),
+            "all" if each.whole else "part",
+            str(each.lines),
+            size(each.bytes),
+        )
+        for each in chosen.sessions[:_NAMED_MAX]
+    ]
+    screen.table(columns, rows)
+    if len(chosen.sessions) > _NAMED_MAX:
+        screen.line(f"and {many(len(chosen.sessions) - _NAMED_MAX, 'session')} more")
+
+
+def _object(chosen: Chosen) -> dict[str, Any]:
+    sessions = [
+        {
+            "id": each.session.facts.id,
+            "agent": each.session.facts.agent,
+            "host": each.session.host,
+            "whole": each.whole,
+            "lines": each.lines,
+            "bytes": each.bytes,
+        }
+        for each in chosen.sessions
+    ]
+    return {"sessions": sessions, "counts": chosen.counts}
+
+
+def _told_only(memory: Memory, would: Chosen, screen: Screen) -> int:
+    files = memory.sources_of_erased(would)
+    if screen.json:
+        screen.object("erase", {"dry_run": True, **_object(would), "sources": files})
+        return 0
+    _show(would, screen)
+    for path in files:
+        screen.line(f"the agent's own file stays, unless --sources: {one_line(path)}")
+    screen.note("nothing was changed: this was a dry run")
+    return 0
+
+
+def _ask(question: str, screen: Screen) -> None:
+    if not (screen.is_terminal and is_terminal(sys.stdin)):
+        raise UsageError(
+            "nothing was changed: there is no terminal to ask on", hint="look with --dry-run, then add --yes"
+        )
+    if not _has_consent(question):
+        raise UsageError("nothing was changed", hint="answer with y to go on")
+
+
+def _has_consent(question: str) -> bool:
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
+def _write_receipt(receipt: dict[str, Any], output: str) -> None:
+    if output:
+        replace_file(Path(output), (json.dumps(receipt, indent=1) + "\n").encode("ascii"), lasting=True)
+
+
+def _delete_sources(memory: Memory, chosen: Chosen, args: argparse.Namespace, screen: Screen) -> list[str]:
+    """The files that were deleted, each of which a person was shown."""
+    files = memory.sources_of_erased(chosen)
+    for path in files:
+        screen.note(f"an agent's own file: {one_line(path)}")
+    sure = args.yes and args.delete_sources
+    if not files or not (sure or _may_delete(files, screen)):
+        return []
+    for path in files:
+        os.unlink(path)
+    return files
+
+
+def _may_delete(files: Sequence[str], screen: Screen) -> bool:
+    if not (screen.is_terminal and is_terminal(sys.stdin)):
+        screen.note("they stay: there is no terminal to ask on; with --yes, --delete-sources says it")
+        return False
+    return _has_consent(f"Delete {many(len(files), 'file')} of your agents for good?")
+
+
+def _told(
+    memory: Memory,
+    chosen: Chosen,
+    receipt: dict[str, Any],
+    deleted: Sequence[str],
+    args: argparse.Namespace,
+    screen: Screen,
+) -> int:
+    found = receipt["verified"]["found"]
+    left = [path for path in memory.sources_of_erased(chosen) if path not in deleted]
+    if screen.json:
+        told = {
+            "dry_run": False,
+            **_object(chosen),
+            "receipt": receipt,
+            "deleted": list(deleted),
+            "sources": left,
+        }
+        screen.object("erase", told)
+        return 1 if found else 0
+    counts = chosen.counts
+    whole = f"{many(counts['sessions'], 'session')} and " if counts["sessions"] else ""
+    screen.line(
+        f"erased: {whole}{many(counts['lines'], 'line')}, {size(counts['bytes'])}; erasure {receipt['id']}"
+    )
+    looked = receipt["verified"]
+    screen.line(
+        f"searched {size(looked['bytes'])} for {looked['stretches']} stretches of it: found "
+        + (", ".join(map(one_line, found)) or "nothing")
+    )
+    for path in left:
+        screen.line(f"the agent's own file still has it: {one_line(path)}")
+    for path in receipt["not_touched"]:
+        screen.line(f"a copy that was not touched: {one_line(path)}")
+    if not args.output:
+        screen.note("no receipt was kept: -o FILE writes one")
+    screen.note("snapshots, exports and backups that you made keep what they have")
+    return 1 if found else 0
+
+
+def _list(memory: Memory, screen: Screen) -> int:
+    found = memory.erasures()
+    if screen.json:
+        told = [
+            {"id": each.id, "time_ms": each.time_ms, "by": each.by, "counts": dict(each.counts)}
+            for each in found
+        ]
+        screen.object("erasures", {"erasures": told})
+        return 0
+    if not found:
+        screen.line("nothing was erased")
+        return 0
+    columns = [
+        Column("id"),
+        Column("when"),
+        Column("by"),
+        Column("sessions", right=True),
+        Column("lines", right=True),
+    ]
+    rows = [
+        (
+            each.id,
+            datetime.datetime.fromtimestamp(each.time_ms / 1000).strftime("%Y-%m-%d %H:%M"),
+            one_line(each.by),
+            str(dict(each.counts).get("sessions", 0)),
+            str(dict(each.counts).get("lines", 0)),
+        )
+        for each in found
+    ]
+    screen.table(columns, rows)
+    return 0
+
+
+def _forget(memory: Memory, id_: str, screen: Screen) -> int:
+    erasure = memory.forget_erasure(id_)
+    if screen.json:
+        screen.object("forgot", {"id": erasure.id})
+        return 0
+    screen.line(f"erasure {erasure.id} is forgotten: the next ingest takes what logs still have of it")
+    return 0
+
+
+def _verify(memory: Memory, args: argparse.Namespace, screen: Screen) -> int:
+    try:
+        receipt = json.loads(Path(args.verify).read_text("ascii"))
+    except (OSError, ValueError) as error:
+        raise NotFound(
+            f"{args.verify}: no receipt could be read", hint="give the file that -o wrote"
+        ) from error
+    told = memory.verify_erasure(
+        receipt if isinstance(receipt, dict) else {}, [args.match] if args.match else []
+    )
+    if screen.json:
+        screen.object("erasure-verified", told)
+        return 1 if told["found"] else 0
+    for where in told["found"]:
+        screen.line(f"found in {one_line(where)}")
+    screen.line(
+        f"searched {size(told['bytes'])}, unpacked: " + ("it is there" if told["found"] else "nothing found")
+    )
+    if not told["remembered"]:
+        screen.note("this erasure is not remembered here: what the agents' logs have of it comes back")
+    return 1 if told["found"] else 0

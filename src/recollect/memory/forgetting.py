@@ -1,0 +1,66 @@
+"""The verbs of the facade that make something go: erase, and what belongs to it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from recollect.memory import Memory
+    from recollect.memory.choosing import Chosen
+    from recollect.values.erasures import Erasure, Wanted
+
+
+class Forgetting:
+    """What `Memory` can be asked to forget."""
+
+    def erase(self, wanted: Wanted) -> tuple[Chosen, dict[str, Any]]:
+        """Erase what is wanted for good; returns what went and a receipt without a word of it.
+
+        It is gone from the store, its journal, indexes, vectors and all that is derived, and does not come
+        back with the next ingest. `erasable` says beforehand what would go.
+        """
+        from recollect.memory.erasing import erase
+
+        return erase(self._memory, wanted, now_ms=_now_ms())
+
+    def erasable(self, wanted: Wanted) -> Chosen:
+        """What `erase` would take, without changing anything."""
+        from recollect.memory.erasing import rehearse
+
+        return rehearse(self._memory, wanted)
+
+    def erasures(self) -> list[Erasure]:
+        """What was erased and stays so, in the order in which it was: counts and hashes, no text."""
+        from recollect.intake.erased import erasures
+
+        with self._memory.view() as view:
+            return erasures(view)
+
+    def forget_erasure(self, id_: str) -> Erasure:
+        """Let what was erased come back: the next ingest takes what the agents' logs still have of it."""
+        from recollect.memory.erasing import forget
+
+        return forget(self._memory, id_, now_ms=_now_ms())
+
+    def verify_erasure(self, receipt: dict[str, Any], texts: Iterable[str] = ()) -> dict[str, Any]:
+        """Look for what a receipt is of, and for texts, in every file of ours, unpacked."""
+        from recollect.memory.erasing import verify
+
+        return verify(self._memory, receipt, texts)
+
+    def sources_of_erased(self, chosen: Chosen) -> list[str]:
+        """The agents' own files that still have what was erased, as far as they are on this machine."""
+        from recollect.memory.erasing import own_files
+
+        return own_files(chosen, self._memory.config.host)
+
+    @property
+    def _memory(self) -> Memory:
+        return cast("Memory", self)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

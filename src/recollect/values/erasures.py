@@ -1,0 +1,96 @@
+"""What was erased, remembered without a word of it: keyed hashes of lines and sessions.
+
+The key is random and stands beside the hashes: without it nobody can look whether two stores erased the same,
+and who has it can only try texts that they know to the byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+HASH_BYTES = 12
+SALT_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """One erasing: when, by what kind of choice, how much, and the hashes of what went."""
+
+    id: str
+    time_ms: int
+    by: str  # session, entry, thread, project, host, time, match, regex
+    salt: bytes
+    sessions: frozenset[bytes]
+    lines: frozenset[bytes]
+    counts: tuple[tuple[str, int], ...] = ()
+
+
+def hash_of_line(salt: bytes, key: bytes) -> bytes:
+    """Of a line by its key (`line_key`), so that whoever has the key need not hash the line again."""
+    return hashlib.blake2b(key, digest_size=HASH_BYTES, key=salt).digest()
+
+
+def hash_of_session(salt: bytes, agent: str, host: str, id_: str) -> bytes:
+    named = "\x00".join(("session", agent, host, id_)).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(named, digest_size=HASH_BYTES, key=salt).digest()
+
+
+class Erased:
+    """All that was erased and not taken back. Asking costs nothing where nothing was."""
+
+    def __init__(self, erasures: Iterable[Erasure] = ()) -> None:
+        self.erasures: Sequence[Erasure] = tuple(erasures)
+        self._sessions: dict[bytes, set[bytes]] = {}
+        self._lines: dict[bytes, set[bytes]] = {}
+        for each in self.erasures:
+            self._sessions.setdefault(each.salt, set()).update(each.sessions)
+            if each.lines:
+                self._lines.setdefault(each.salt, set()).update(each.lines)
+
+    def __bool__(self) -> bool:
+        return bool(self.erasures)
+
+    @property
+    def has_lines(self) -> bool:
+        return bool(self._lines)
+
+    def has_session(self, agent: str, host: str, id_: str) -> bool:
+        return bool(id_) and any(
+            hash_of_session(salt, agent, host, id_) in held for salt, held in self._sessions.items()
+        )
+
+    def has_line(self, key: bytes) -> bool:
+        return any(hash_of_line(salt, key) in held for salt, held in self._lines.items())
+
+
+NOTHING_ERASED = Erased()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person wants erased: sessions by id, thread, project or host; lines by entry, text or time.
+
+    A project, a host and times narrow what text is looked for in.
+    """
+
+    session: str = ""
+    thread: str = ""
+    entry: str = ""
+    project: str = ""
+    host: str = ""
+    match: str = ""
+    regex: str = ""
+    since_ms: int = 0
+    until_ms: int = 0
+
+    @property
+    def by(self) -> str:
+        """What kind of choice it is, without what is asked for."""
+        names = ("session", "thread", "entry", "match", "regex", "project", "host")
+        return next((name for name in names if getattr(self, name)), "time")
+
+    @property
+    def is_by_line(self) -> bool:
+        return bool(self.entry or self.match or self.regex or self.since_ms or self.until_ms)

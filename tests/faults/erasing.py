@@ -1,0 +1,95 @@
+"""A life of a store in which something is erased: wherever it is cut, it is there whole, or never again."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
+
+from tests.faults.story import HOST, State, Story, derive, difference, ingest, memory, only_recover
+
+from recollect.intake.erased import erased, note_erasure
+from recollect.light.disk import Disk
+from recollect.memory import erasing
+from recollect.memory.choosing import choose
+from recollect.store.hdf5.engine import Hdf5Store
+from recollect.values.erasures import Wanted
+from recollect.values.errors import NotFound
+
+GONE = "a1b2c3d4-1111-4aaa-8bbb-000000000001"
+
+
+class ErasingStory(Story):
+    """A session is erased, lines are, and the logs that still have them are swept again."""
+
+    name = "erasing"
+    grown_from = 5
+
+    @contextlib.contextmanager
+    def set_up(self, disk: Disk) -> Iterator[None]:
+        fixed = mock.Mock(token_bytes=lambda size: b"s" * size, token_hex=lambda size: "e" * 2 * size)
+        with (
+            mock.patch.object(erasing, "secrets", fixed),
+            mock.patch("recollect.memory.forgetting._now_ms", return_value=7),
+        ):
+            yield
+
+    def steps(self) -> list[Callable[[Hdf5Store], object]]:
+        pieces = self.segments(self.live_file, 3)
+        return [
+            lambda store: ingest(store, [self.swept]),
+            derive,
+            lambda store: store.append(pieces[0]),
+            self.erase,
+            lambda store: self.grow() or ingest(store, [self.swept]),
+            lambda store: store.append(pieces[1]),
+            lambda store: memory(store).compact(),
+            lambda store: memory(store).reparse(),
+            lambda store: store.append(pieces[2]),
+            lambda store: memory(store).checkpoint(),
+        ]
+
+    def erase(self, store: Hdf5Store) -> None:
+        with contextlib.suppress(NotFound):  # it may be repeated
+            memory(store).erase(Wanted(session=GONE))
+
+    def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
+        return [only_recover, self.erase]
+
+    def learn(self, scratch: Path) -> None:
+        super().learn(scratch)
+        before, after = self.states[3], self.states[4]
+        assert before is not None
+        assert after is not None
+        assert GONE in before["sessions"]
+        assert all(GONE not in state["sessions"] for state in self.states[4:] if state is not None)
+        assert len(after["sources"]) < len(before["sources"])
+
+    def check_complete(self, seen: State) -> None:
+        """Whoever saw it gone never sees it again; all else is as in a clean run."""
+        noted = any(path == "recollect:erasures" for _, path, _ in seen["sources"])
+        assert noted == (GONE not in seen["sessions"])
+        if not noted:
+            super().check_complete(seen)
+            return
+        for part in ("sources", "sessions"):
+            missing = {key for key, told in self.final[part].items() if seen[part].get(key) != told}
+            assert all(GONE in str(key) or "7c01" in str(key) for key in missing), difference(
+                seen, [self.final]
+            )
+
+
+class CarelessStory(ErasingStory):
+    """The same by a product that would note what it erased only afterwards: the control of the control."""
+
+    def erase(self, store: Hdf5Store) -> None:
+        with store.view() as view:
+            chosen = choose(view, Wanted(session=GONE))
+            erasure = erasing._erasure(view, chosen, Wanted(session=GONE), 7)
+        memory(store).checkpoint()
+        store.compact(lambda view: choose(view, Wanted(session=GONE)).leaving)
+        with store.writer() as writer:
+            assert not erased(writer.view())
+            note_erasure(writer, HOST, erasure)
+            writer.commit()
