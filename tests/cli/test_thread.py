@@ -40,7 +40,7 @@ def test_a_thread_says_what_was_planned_done_and_how_each_session_ended(asked: A
         "2 sessions",
         "Plan: Dredge the",
         "50d8160 basin: dredged",
-        "and 4 more files",
+        "and 5 more files",
         "abandoned",
         "success",
         "carries out the plan (0.95)",

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.support.claude_talk import Talk, remembered
 
-from recollect.insight.lessons import COSTED_MIN, STORM_RETRIES, quoted, teaches
+from recollect.insight.habits import COSTED_MIN, STORM_RETRIES, quoted
+from recollect.insight.lessons import teaches
 from recollect.memory import Memory
 from recollect.values.lessons import Lesson
 
@@ -184,3 +185,22 @@ def test_a_limit_keeps_the_most_frequent(folder: Path) -> None:
     with remembered(folder, *often, *seldom) as memory:
         assert [len(each.sessions) for each in memory.lessons(0)] == [4, 3]
         assert [len(each.sessions) for each in memory.lessons(1)] == [4]
+
+
+def test_the_same_done_over_and_over_is_a_habit_told_with_its_entries(folder: Path) -> None:
+    talks = [Talk(n, f"/home/ada/pier{n}") for n in range(1, 5)]
+    for n, talk in enumerate(talks):
+        talk.user(f"Find the lamp of pier {n}")
+        for pattern in ("lantern.a", "lantern.b", "lantern.c", "lantern.d")[: 4 if n else 3]:
+            talk.call("Grep", "No matches found", pattern=pattern)
+        talk.assistant("Nowhere.")
+    with remembered(folder, *talks) as memory:
+        (found,) = told(memory, "tool thrash")
+        assert (found.times, len(found.sessions)) == (12, 3)
+        assert found.text == (
+            "one search after the other found nothing 12 times in 3 sessions, as Grep pattern : lantern.a"
+        )
+        assert found.line.startswith("When two searches in a row find nothing, ")
+        started = [memory.find(each)[1] for each in found.entries]
+        assert all(each is not None and "lantern.a" in each.entry.text for each in started)
+        assert told(memory, "tool thrash", least=4) == []

@@ -15,6 +15,7 @@ from recollect.memory import Memory
 from recollect.present.threads import story_statements, tree_lines
 from recollect.values.errors import NotFound
 from recollect.values.history import How, Link
+from recollect.values.records import Kind
 
 ID = "00000001-0000-4000-8000-000000000000"
 TASK = "Search the harbor for every lamp that is broken, and report the piers they stand on, one by one"
@@ -109,6 +110,20 @@ class TestSubagents:
             (link,) = links(memory, How.SUBAGENT)
             assert (link.entry, link.answer, link.later) == ("", "", "agent-ffff01")
 
+    def test_what_no_call_started_is_drawn_as_one_line_where_it_was_told_the_same(
+        self, tmp_path: Path, log: Log
+    ) -> None:
+        for n in range(5):
+            subagent(tmp_path, f"Suggest what the person might say next, and nothing else: {n}", f"fff{n}")
+        subagent(tmp_path, TASK, "aaaa01")
+        with ingested(tmp_path, log) as memory:
+            tree = memory.thread(ID).tree
+            drawn = [line.text for line in tree_lines(tree, {})]
+            assert len([each for each in tree.links if each.how == How.SUBAGENT]) == 6
+            assert sum(each.startswith("subagent: Search the harbor") for each in drawn) == 1
+            assert sum("5 subagents that no call started: Suggest" in each for each in drawn) == 1
+            assert len(drawn) == 3
+
 
 class TestContext:
     def test_a_compaction_tells_tokens_before_and_what_its_summary_has(self, tmp_path: Path) -> None:
@@ -128,6 +143,12 @@ class TestContext:
             assert link.tokens == 5010
             assert link.why == "5,010 tokens before; the summary has 1 of 2 prompts, 1 of 2 files"
             assert memory.find(link.answer)[1].entry.text == summary  # type: ignore[union-attr]
+            kept, dropped = ([each.text for each in side] for side in (link.kept, link.dropped))
+            assert kept == ["Raise the lamp of the northern pier by three metres", "lamp.py"]
+            assert dropped == ["And paint the mast of the southern pier in white and in red", "mast.py"]
+            assert "mast.py" in memory.find(link.dropped[1].entry)[1].entry.text  # type: ignore[union-attr]
+            drawn = [line.text for line in tree_lines(memory.thread(ID).tree, {})]
+            assert drawn[2:] == [f"not in it: {each}" for each in dropped]
 
     def test_what_was_taken_back_and_said_otherwise(self, tmp_path: Path) -> None:
         log = Log(1, "/home/ada/harbor")
@@ -200,6 +221,25 @@ class TestStory:
         assert forked.patterns == alone.patterns
         told = [text for what, text, _ in story_statements(forked, {}) if what == "asked"]
         assert told == ["Dredge the basin"]
+
+    def test_it_knows_its_branches_pictures_and_one_name_for_each_file(self, tmp_path: Path) -> None:
+        log = Log(1, "/home/ada/harbor")
+        log.user("Dredge the basin")
+        log.call("Bash", "Switched to a new branch 'dredge'", command="git switch -c dredge")
+        log.call("Edit", "done", file_path="/home/ada/harbor/src/silt/a.py", old_string="a", new_string="b")
+        log.call("Bash", "", command="cd src && sed -i s/a/b/ silt/a.py && touch ../src/silt/a.py b.py")
+        image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+        shown = [image, {"type": "text", "text": "It is still shallow"}]
+        log.record(type="user", message={"role": "user", "content": shown})
+        log.assistant("Dredged deeper.")
+        with ingested(tmp_path, log) as memory:
+            story = memory.thread("00000001")
+            assert [each.path for each in story.files] == ["src/silt/a.py", "b.py"]
+            assert story.branches == ["dredge"]
+            (picture,) = story.pictures
+            assert (picture.text, story.screenshots) == ("It is still shallow", 1)
+            assert memory.find(picture.entry)[1].entry.kind == Kind.IMAGE  # type: ignore[union-attr]
+            assert ("shown", picture.text, picture.entry) in story_statements(story, {})
 
     def test_what_nobody_has_is_not_found(self, planned: Memory) -> None:
         with pytest.raises(NotFound):

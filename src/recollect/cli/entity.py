@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _NAME_WIDTH = 120
 _WEEKS = 26
 _DECIDED_CELLS = 160
+_MEANT_CELLS = 54
 _THREAD_CELLS = 32
 _LINKS = {"defined-in": "defined in", "fails-with": "fails with", "fixed-by": "fixed by"}
 
@@ -89,6 +90,11 @@ def _print(
     for lead, others in (("at first", found.then), ("lately", found.now)):
         if others:
             screen.line(_lead(lead), ", ".join(one_line(each.name, 40) for each in others))
+    if (meant := found.meaning) is not None and meant.has_changed:
+        for lead, said in (("first meant", meant.then), ("now meant", meant.now)):
+            screen.line(_lead(lead), one_line(said.text, _MEANT_CELLS), Styled(f"  {said.entry}", "dim"))
+        alike = f"{meant.likeness:.2f} alike; {meant.usual:.2f} if time made no difference"
+        screen.line(_lead(""), Styled(alike, "dim"))
     for number, (thread, count) in enumerate(each for each in found.threads if each[1] > 1):
         screen.line(_lead("threads", number), *_thread(thread, count, names, headings))
     screen.table(

@@ -28,7 +28,8 @@ def add_words(commands: Any) -> None:
         "index",
         "bring the search indexes up to date",
         "Every ingest does this, and every search a little of it. The indexes are a cache: with --rebuild "
-        "they are deleted and built again. Stopping it with Ctrl-C is safe.",
+        "they are deleted and built again. Where another process is at it, this one waits and does what is "
+        "left. Stopping it with Ctrl-C is safe.",
         ("recollect index", "recollect index --rebuild"),
     )
     command.add_argument("--rebuild", action="store_true", help="start from nothing")
@@ -49,13 +50,12 @@ def index(args: argparse.Namespace, screen: Screen) -> int:
         f"{many(fresh.text, 'entry', 'entries')} searchable by words, {fresh.vectors:,} by meaning "
         f"({seconds:.1f} s)"
     )
-    if fresh.unindexed and not fresh.stopped:
-        screen.note("another process is indexing the rest")
-    elif fresh.stopped:
+    if fresh.is_busy or fresh.stopped:
         note_stopped(fresh, screen, cache)
     return exit_code(fresh)
 
 
+WAIT_SECONDS = 60.0  # for another process that indexes and does not get on
 _PARTS = {
     "text": "indexing words",
     "exchanges": "indexing answers",
@@ -67,20 +67,23 @@ _PARTS = {
 
 def note_stopped(fresh: Fresh, screen: Screen, cache: Path) -> None:
     """Say what is in the way of searching everything."""
+    if fresh.is_busy:
+        screen.note("another process is indexing the rest")
+        return
     what = "not everything is indexed" if fresh.unindexed else "not everything is embedded"
     screen.note(f"{what}: {fresh.stopped} (the indexes are in {cache})")
 
 
 def exit_code(fresh: Fresh) -> int:
     """7 where the disk keeps entries from being found by their words."""
-    return 7 if fresh.unindexed and fresh.stopped else 0
+    return 7 if fresh.unindexed and fresh.stopped and not fresh.is_busy else 0
 
 
 def catch_up(memory: Memory, screen: Screen, *, rebuild: bool = False) -> Fresh:
     """Catch up with progress on the screen; Ctrl-C keeps what is done."""
     progress = Progress(screen, "indexing", unit="entries", parts=_PARTS)
     with warnings.catch_warnings(record=True) as met, progress.running():
-        fresh = memory.index(rebuild=rebuild, progress=progress)
+        fresh = memory.index(rebuild=rebuild, progress=progress, timeout=WAIT_SECONDS)
     left_out = [str(each.message) for each in met if issubclass(each.category, LeftOut)]
     if left_out:
         screen.note(

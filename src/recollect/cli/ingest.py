@@ -91,7 +91,7 @@ def ingest(args: argparse.Namespace, screen: Screen) -> int:
             if not args.dry_run:
                 print_risk(risk, screen)
                 _print_next(memory, screen)
-                if fresh is not None and fresh.stopped:
+                if fresh is not None and (fresh.stopped or fresh.is_busy):
                     note_stopped(fresh, screen, memory.config.cache)
     return 8 if report.failed else exit_code(fresh) if fresh is not None else 0
 

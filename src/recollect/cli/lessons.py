@@ -28,9 +28,9 @@ def add_words(commands: Any) -> None:
         "lessons",
         "what keeps going wrong, what ended it, and a line to write down",
         "Errors that came back in several conversations, with the command that met them and the one that "
-        "then worked; commands run again and again; changes refused because a file was not read; the dearest "
-        "conversations. Each with a line that could stand in the file of instructions of its agents. Nothing "
-        "is written: that is for you to do.",
+        "then worked; commands run again and again; the same done over and over without getting further; "
+        "changes refused because a file was not read; the dearest conversations. Each with a line that could "
+        "stand in the file of instructions of its agents. Nothing is written: that is for you to do.",
         ("recollect lessons", "recollect lessons --project harbor --min 2", "recollect lessons --json"),
     )
     command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")

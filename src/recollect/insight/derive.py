@@ -80,6 +80,12 @@ def _catch_up(store: Store, place: int, ahead: Ahead | None, progress: Progress 
             left = unbuilt(writer.view(), insight.tables)
 
 
+def left_to_derive(store: Store) -> int:
+    """How many entries are not derived yet, those of each insight added up."""
+    with store.view() as view:
+        return sum(unbuilt(view, insight.tables) for insight in INSIGHTS)
+
+
 def take_a_step(writer: Writer, place: int = 0, ahead: Ahead | None = None) -> None:
     """Bring one insight a step further, if anything is left."""
     insight = INSIGHTS[place]

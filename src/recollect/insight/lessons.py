@@ -4,6 +4,7 @@
                       machine, the tools or the project's rules; a test that fails while it is being written
                       teaches nothing, nor does a look at a file that is not there
     retry storm       conversations that ran again what had failed, ten times or more
+    tool thrash       conversations that did the same over and over and got nowhere (`digest/thrash.py`)
     edit before read  changes that a client refused because the file had not been read, or had changed since
     cost              conversations dearer than nine tenths of all
 
@@ -13,21 +14,27 @@ A line quotes what logs hold: on one line, short, without marks that would end t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from recollect.agents.registry import agent_of, all_signs
 from recollect.insight.commands import command_of, is_shell
 from recollect.insight.digest.kept import Digests
 from recollect.insight.entities.mention import fingerprint
-from recollect.insight.period import counts_as_work, is_subagent
+from recollect.insight.habits import (
+    ENTRIES,
+    QUOTE_CHARS,
+    Prices,
+    costs,
+    files_of_agents,
+    quoted,
+    storms,
+    thrash,
+    unread,
+)
+from recollect.insight.period import counts_as_work
 from recollect.insight.turns import Turns
-from recollect.insight.usage import summarise
 from recollect.redact import redact
 from recollect.search.projects import worked_out
-from recollect.search.query import AllOf, Is, Phrase
 from recollect.search.run import Search
 from recollect.store.contract import View
 from recollect.values.digests import Digest, Trouble
@@ -35,20 +42,12 @@ from recollect.values.errors import NotFound
 from recollect.values.lessons import Lesson
 from recollect.values.records import Kind
 from recollect.values.stored import Session, StoredEntry
-from recollect.values.text import dollars, many, one_line
+from recollect.values.text import many, one_line
 
-ERROR, STORM, UNREAD, COST = "recurring error", "retry storm", "edit before read", "cost"
-STORM_RETRIES = 10
-PERCENTILE = 90
-COSTED_MIN = 20  # sessions with a known cost, below which a percentile says nothing
-UNREAD_MAX = 5_000
-ENTRIES = 5
-_QUOTE_CHARS = 100
+ERROR = "recurring error"
 _COMMAND_CHARS = 400
 _LOOKED = 3  # places where an error was met, to find what was run
 _FOLLOWED = 12  # entries behind each, to find what worked instead
-
-Prices = Mapping[str, Mapping[str, float]]
 
 
 @dataclass
@@ -80,9 +79,10 @@ def lessons(search: Search, project: str, least: int, limit: int, prices: Prices
     met = [each for each in _errors(digests, latest) if len(each.works) >= least]
     met.sort(key=lambda each: (-len(each.works), -each.times, each.text))
     habits = (
-        *_storms(digests, latest),
-        *_unread(search, {each.facts.id for each in wanted}, every),
-        *_costs(view, every, latest, prices),
+        *storms(digests, latest),
+        *thrash(digests, latest),
+        *unread(search, {each.facts.id for each in wanted}, every),
+        *costs(view, every, latest, prices),
     )
     told = [each for each in habits if len(each.sessions) >= least][: limit or None]
     room = limit - len(told) if limit else None
@@ -129,7 +129,7 @@ class _Teller:
             sessions=sessions,
             entries=tuple(each.entry for each in met.latest[:ENTRIES]),
             line=_error_line(met, command, ended_by),
-            files=_files(sessions),
+            files=files_of_agents(sessions),
             recovered=len(met.recovered),
             command=command,
             ended_by=ended_by,
@@ -196,104 +196,15 @@ def _error_line(met: _Met, command: str, ended_by: str) -> str:
     return f'{run} fails here with "{error}" ({often}), and no run of it is known to have worked: ask first.'
 
 
-def quoted(text: str) -> str:
-    """Text of a log as part of a sentence: on one line, short, and unable to leave its quotation marks."""
-    return one_line(text.replace("`", "'").replace('"', "'"), _QUOTE_CHARS)
-
-
 def _apart(one: str, other: str) -> tuple[str, str]:
     """Two long commands from shortly before where they differ."""
     same = next((at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), 0)
-    start = max(same - _QUOTE_CHARS // 3, 0) if same > _QUOTE_CHARS // 2 else 0
+    start = max(same - QUOTE_CHARS // 3, 0) if same > QUOTE_CHARS // 2 else 0
     return ("…" * bool(start)) + one[start:], ("…" * bool(start)) + other[start:]
 
 
 def _plain(command: str) -> str:
     return " ".join(_AROUND.sub(" ", command).split())
-
-
-# -- other habits ----------------------------------------------------------------------------------
-
-
-def _storms(digests: Digests, sessions: Iterable[Session]) -> Iterator[Lesson]:
-    """By project: conversations that ran again, many times, what had failed."""
-    found: dict[str, dict[str, tuple[Session, Digest]]] = {}
-    for session, digest in digests.telling("retries", sessions):
-        if digest.retries >= STORM_RETRIES:
-            found.setdefault(session.facts.project, {}).setdefault(digest.title, (session, digest))
-    for works in sorted(found.values(), key=lambda each: -len(each)):
-        met = list(works.values())
-        again = sum(digest.retries for _, digest in met)
-        sessions_of = tuple(session for session, _ in met)
-        entries = [digest.errors[0].entry for _, digest in met if digest.errors]
-        yield Lesson(
-            kind=STORM,
-            text=f"what had failed was run again {again} times in {many(len(met), 'session')}",
-            times=again,
-            sessions=sessions_of,
-            entries=tuple(entries[:ENTRIES]),
-            line="When a command has failed twice, read all of its output and say what is wrong before you "
-            f"run it again: {many(len(met), 'session')} ran what had failed {again} times.",
-            files=_files(sessions_of),
-        )
-
-
-def _unread(search: Search, wanted: set[str], every: Mapping[int, Session]) -> Iterator[Lesson]:
-    """Changes that were refused because the file had not been read."""
-    rows: list[int] = []
-    for sign in all_signs().unread:
-        rows += search.rows(AllOf((Is("is", "error"), Phrase(sign))), UNREAD_MAX).tolist()
-    rows = sorted(set(rows), reverse=True)
-    owners = search.view.columns_at(rows, "session")["session"].tolist() if rows else []
-    told = ((row, every[owner]) for row, owner in zip(rows, owners, strict=True))
-    met = [(row, session) for row, session in told if session.facts.id in wanted]
-    sessions = tuple({session.facts.id: session for _, session in met}.values())
-    if sessions:
-        yield Lesson(
-            kind=UNREAD,
-            text=f"{many(len(met), 'change')} refused: the file had not been read, or was changed since",
-            times=len(met),
-            sessions=sessions,
-            entries=tuple(search.view.entry_ids([row for row, _ in met[:ENTRIES]])),
-            line=f"Read a file right before you change it: {many(len(met), 'change')} in "
-            f"{many(len(sessions), 'session')} were refused because that had not been done.",
-            files=_files(sessions),
-        )
-
-
-def _costs(
-    view: View, every: Mapping[int, Session], latest: Sequence[Session], prices: Prices
-) -> Iterator[Lesson]:
-    """The dearest tenth of the conversations, where it is dear indeed: half of all that was paid."""
-    usage = summarise(replace(view.usage(), sessions=dict(every)), "session", prices)
-    known = {each.facts.id: each for each in latest if not is_subagent(each)}
-    costs = {
-        row.group: row.cost_microdollars for row in usage.rows if row.group in known and row.cost_microdollars
-    }
-    if len(costs) < COSTED_MIN:
-        return
-    border = float(np.percentile(list(costs.values()), PERCENTILE))
-    dear = sorted((name for name, cost in costs.items() if cost > border), key=lambda name: -costs[name])
-    paid, total = sum(costs[name] for name in dear), sum(costs.values())
-    if 2 * paid >= total:
-        sessions = tuple(known[name] for name in dear)
-        share = f"{100 * paid // total} % of all cost"
-        yield Lesson(
-            kind=COST,
-            text=f"{len(dear)} of {many(len(costs), 'session')} cost over {dollars(int(border))}: {share}",
-            times=len(dear),
-            sessions=sessions,
-            entries=(),
-            line=f"Begin a new conversation for a new task: one in ten, dearer than {dollars(int(border))}, "
-            f"made {share}.",
-            files=_files(sessions),
-        )
-
-
-def _files(sessions: Iterable[Session]) -> tuple[str, ...]:
-    """Where the agents of these sessions look for what a project wants them to know."""
-    named = (agent_of(name).instructions for name in dict.fromkeys(each.facts.agent for each in sessions))
-    return tuple(filter(None, dict.fromkeys(named)))
 
 
 def _masked(lesson: Lesson) -> Lesson:

@@ -17,6 +17,7 @@ from recollect.agents.sessions import StoredFile
 from recollect.insight.digest.changes import changed_files
 from recollect.insight.digest.steps import Step, exchanges
 from recollect.store.contract import UsageColumns, View
+from recollect.values.digests import Statement
 from recollect.values.errors import NotFound
 from recollect.values.history import How, Link
 from recollect.values.ids import entry_id
@@ -28,6 +29,7 @@ _HOW = {Relation.SUBAGENT: How.SUBAGENT, Relation.FORK: How.FORK, Relation.CONTI
 _TASK_CHARS = 200  # by which what a subagent was told is known again
 _QUOTE_CHARS = 60  # of a prompt, by which it is known again in a summary
 _LEFT_CELLS = 60
+_PROMPT_CELLS = 120  # of a prompt that a summary has or has not
 _SUMMARY_WITHIN = 6  # entries behind a boundary
 
 
@@ -111,32 +113,37 @@ class Sessions:
                 continue
             near = entries[at : at + _SUMMARY_WITHIN]
             summary = next((each for each in near if each.entry.kind == Kind.SUMMARY), None)
-            kept = self._kept(row, entries[before:at], summary.entry.text if summary else "")
+            text = summary.entry.text if summary else ""
+            prompts, files = self._before(row, entries[before:at]) if text else ([], [])
+            named = _Summary(text)
+            kept = [*filter(named.quotes, prompts), *filter(named.names, files)]
+            dropped = [each for each in (*prompts, *files) if each not in kept]
             tokens = self._tokens_before(row, boundary.entry.time_ms)
-            told = [f"{tokens:,} tokens before" if tokens else "", kept]
+            counts = [
+                f"{sum(each in kept for each in every)} of {many(len(every), what)}"
+                for every, what in ((prompts, "prompt"), (files, "file"))
+                if every
+            ]
+            told = [
+                f"{tokens:,} tokens before" if tokens else "",
+                f"the summary has {', '.join(counts)}" if counts else "",
+                "the summary cannot be read" if summary and not text else "",
+            ]
             why = "; ".join(filter(None, told)) or "context summed up"
             answer = summary.id if summary else ""
-            yield Link(id_, id_, How.COMPACTION, 1.0, why, boundary.id, answer, tokens)
+            yield Link(
+                id_, id_, How.COMPACTION, 1.0, why, boundary.id, answer, tokens, tuple(kept), tuple(dropped)
+            )
             before = at
 
-    def _kept(self, row: int, entries: Sequence[StoredEntry], summary: str) -> str:
-        """How many prompts and changed files before it a summary names; "" where it does not read."""
-        if not summary:
-            return ""
-        plain = " ".join(summary.split())
-        said = [
-            " ".join(e.entry.text[: 4 * _QUOTE_CHARS].split())[:_QUOTE_CHARS]
-            for e in entries
-            if e.entry.is_said
-        ]
+    def _before(self, row: int, entries: Sequence[StoredEntry]) -> tuple[list[Statement], list[Statement]]:
+        """What was said and which files were changed before a compaction, each once."""
+        said = {one_line(e.entry.text, _PROMPT_CELLS): e.id for e in entries if e.entry.is_said}
         steps = [step for each in exchanges(entries) for step in each.steps]
-        files = [each.path for each in changed_files(steps, self.sessions[row].facts.cwd)]
-        if not said and not files:
-            return ""
-        prompts = sum(each in plain for each in said)
-        named = sum(each.rpartition("/")[2] in plain for each in files)
+        files = changed_files(steps, self.sessions[row].facts.cwd)
         return (
-            f"the summary has {prompts} of {many(len(said), 'prompt')}, {named} of {many(len(files), 'file')}"
+            [Statement(text, entry) for text, entry in said.items()],
+            [Statement(each.path, each.entry) for each in files],
         )
 
     def _tokens_before(self, row: int, time_ms: int) -> int:
@@ -147,6 +154,20 @@ class Sessions:
         last = at[np.argmax(usage.time[at])]
         kinds = (usage.input, usage.cache_read, usage.cache_write_5m, usage.cache_write_1h)
         return sum(int(each[last]) for each in kinds)
+
+
+class _Summary:
+    """What a summary names of what was before it."""
+
+    def __init__(self, text: str) -> None:
+        self._plain = " ".join(text.split())
+
+    def quotes(self, prompt: Statement) -> bool:
+        """Whether it has how a prompt begins, word for word."""
+        return prompt.text.rstrip("…")[:_QUOTE_CHARS].rstrip() in self._plain
+
+    def names(self, file: Statement) -> bool:
+        return file.text.rpartition("/")[2] in self._plain
 
 
 def rewinds(view: View, sessions: Iterable[Session]) -> Iterator[Link]:

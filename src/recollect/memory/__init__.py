@@ -16,6 +16,7 @@ import datetime
 import itertools
 import os
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
+INDEX_AGAIN_SECONDS = 0.25  # between looks whether another process that indexes is done
 _SPOOL_BYTES = 8 << 20
 
 # What only some verbs need is imported by them: an agent asks one question per process,
@@ -702,18 +704,45 @@ class Memory(Known, Joining, Forgetting):
         with self.indexes.asking(meaning=False) as search:
             return values(search.text, search.sessions, search.mentions, field, prefix, limit)
 
-    def index(self, *, rebuild: bool = False, progress: Progress | None = None) -> Fresh:
-        """Bring the indexes, and what is derived, up to date; with `rebuild`, the indexes from nothing."""
-        from recollect.insight.derive import derive, reading_ahead
+    def index(
+        self, *, rebuild: bool = False, progress: Progress | None = None, timeout: float = 0.0
+    ) -> Fresh:
+        """Bring the indexes, and what is derived, up to date; with `rebuild`, the indexes from nothing.
 
-        waiting = self._fold_if_free()
+        `timeout`: seconds to wait for another process that does the same, counted anew whenever it gets on.
+        What is left then is for the next one to index.
+        """
         if rebuild:
             self.indexes.drop()
+        fresh, left = self._index(progress)
+        patience = time.monotonic() + timeout
+        while fresh.is_busy and time.monotonic() < patience:
+            time.sleep(INDEX_AGAIN_SECONDS)
+            before = left
+            fresh, left = self._index(progress)
+            if left < before:
+                patience = time.monotonic() + timeout
+        return fresh
+
+    def _index(self, progress: Progress | None) -> tuple[Fresh, int]:
+        """Index what nobody else is at; also says how many entries are left to do, of all tables together."""
+        from dataclasses import replace
+
+        from recollect.insight.derive import derive, left_to_derive, reading_ahead
+
+        waiting = self._fold_if_free()
+        is_busy = False
         with reading_ahead(self._store) as ahead:
             self.indexes.catch_up(progress=progress)
-            with without_collector(), contextlib.suppress(StoreBusy, StoreWriteFailed):
-                derive(self._store, ahead, progress)  # else the next one to index does
-        return self.indexes.fresh(waiting)
+            with without_collector(), contextlib.suppress(StoreWriteFailed):
+                try:
+                    derive(self._store, ahead, progress)
+                except StoreBusy:
+                    is_busy = True
+        fresh = self.indexes.fresh(waiting)
+        left = left_to_derive(self._store)
+        is_busy = (fresh.is_busy and fresh.text + fresh.vectors < 2 * fresh.entries) or (is_busy and left > 0)
+        return replace(fresh, is_busy=is_busy), 2 * fresh.entries - fresh.text - fresh.vectors + left
 
     def fresh(self) -> Fresh:
         """How far the indexes reach, without changing them."""

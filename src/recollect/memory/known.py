@@ -127,7 +127,7 @@ class Known:
         if not name.strip():
             raise UsageError("a thing has a name", hint="`recollect entities` lists them")
         with self.view() as view:
-            return Entities(view, project).profile(name, type_)
+            return Entities(view, project, lambda rows: self.indexes.vectors_of(rows)).profile(name, type_)
 
     def _project_here(self, view: View, folder: str = "") -> str:
         from recollect.light.project import is_in_git, project_of

@@ -34,6 +34,7 @@ _SHOWN = {
     "decided": (0, 4),
     "errors": (4, 0),
     "danger": (2, 0),
+    "again": (1, 0),
     "open": (4, 0),
 }
 _SHOWN_AS = {"solved": "errors", "unsolved": "errors"}  # they share their room
@@ -155,6 +156,8 @@ def _statements(digest: Digest) -> Iterator[Told]:
         yield ("solved" if trouble.solved else "unsolved"), f"{trouble.text}{times}", trouble.entry
     for danger in digest.dangers:
         yield "danger", f"{danger.kind}, {danger.came_of_it}: {danger.command}".rstrip(": "), danger.entry
+    for thrash in digest.thrash:
+        yield "again", f"{thrash.kind}, {thrash.times} times: {thrash.text}", thrash.entry
     yield from _named("open", digest.open)
 
 

@@ -83,6 +83,7 @@ def profile_object(profile: EntityProfile, names: Mapping[str, str]) -> dict[str
         "neighbours": _neighbours(profile.neighbours),
         "then": _neighbours(profile.then),
         "now": _neighbours(profile.now),
+        "meaning": asdict(profile.meaning) if profile.meaning else None,
         "links": [asdict(each) for each in profile.links],
         "decisions": [asdict(each) for each in profile.decisions],
         "entries": list(profile.entries),

@@ -14,7 +14,7 @@ from recollect.values.text import many
 from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from recollect.values.history import Link, ThreadStory, ThreadTree
     from recollect.values.stored import Session
@@ -34,7 +34,10 @@ _WORDS = {
     How.COMPACTION: "compacted",
     How.REWIND: "taken back",
 }
-_PLANS_MAX, _ASKED_MAX, _FILES_MAX, _FOLDERS_MAX, _COMMITS_MAX, _OPEN_MAX = 4, 8, 8, 6, 6, 4
+_PLANS_MAX, _ASKED_MAX, _FILES_MAX, _FOLDERS_MAX, _COMMITS_MAX, _OPEN_MAX = 4, 8, 7, 6, 5, 4
+_PICTURES_MAX = 2
+_DROPPED_MAX = 3  # of what a compaction dropped, in a tree
+_ALIKE_CHARS = 40  # of what subagents were told, by which they do the same
 
 # What says most about how a session came about, where several things tie it.
 _TELLING = (
@@ -80,18 +83,54 @@ def tree_lines(tree: ThreadTree, names: Mapping[str, str]) -> list[TreeLine]:
         own = [each for each in tree.links if each.earlier == each.later == id_]
         own += [each for each in tree.links if each.later == id_ != each.earlier and each.confidence < JOINED]
         below = [each for each in tree.sessions if (o := origins.get(each.facts.id)) and o.earlier == id_]
+        groups = _alike(below, origins)
         for n, link in enumerate(own):
-            corner = "└ " if n + 1 == len(own) and not below else "├ "
+            is_last = n + 1 == len(own) and not groups
             other = "" if link.earlier == link.later else f" {names.get(link.earlier, link.earlier)}"
+            corner, edge = ("└ ", "  ") if is_last else ("├ ", "│ ")
             lines.append(TreeLine(inner + corner, None, link.entry, link_words(link, other)))
-        for n, child in enumerate(below):
-            is_last = n + 1 == len(below)
-            draw(child, inner + ("└ " if is_last else "├ "), inner + ("  " if is_last else "│ "))
+            lines.extend(_dropped(link, inner + edge))
+        for n, group in enumerate(groups):
+            corner, edge = ("└ ", "  ") if n + 1 == len(groups) else ("├ ", "│ ")
+            if len(group) == 1:
+                draw(group[0], inner + corner, inner + edge)
+            else:
+                told = f"{many(len(group), 'subagent')} that no call started: {group[0].facts.headline}"
+                lines.append(TreeLine(inner + corner, None, "", told))
 
     for root in tree.sessions:
         if root.facts.id not in origins:
             draw(root, "", "")
     return lines
+
+
+def _alike(below: Sequence[Session], origins: Mapping[str, Link]) -> list[list[Session]]:
+    """Sessions in order; what a client started by itself, again and again with the same words, together.
+
+    Without a call of theirs they are no work of the conversation: suggestions, summaries.
+    """
+    groups: dict[str, list[Session]] = {}
+    for each in below:
+        link = origins[each.facts.id]
+        is_own = link.how != How.SUBAGENT or link.entry or not each.facts.headline
+        groups.setdefault(each.facts.id if is_own else each.facts.headline[:_ALIKE_CHARS], []).append(each)
+    return list(groups.values())
+
+
+def _dropped(link: Link, inner: str) -> list[TreeLine]:
+    """What a compaction's summary does not have, the first ones."""
+    told = [
+        TreeLine(
+            f"{inner}{'└' if n + 1 == len(link.dropped) else '├'} ",
+            None,
+            each.entry,
+            f"not in it: {each.text}",
+        )
+        for n, each in enumerate(link.dropped[:_DROPPED_MAX])
+    ]
+    if (more := len(link.dropped) - _DROPPED_MAX) > 0:
+        told.append(TreeLine(f"{inner}└ ", None, "", f"nor {more:,} more"))
+    return told
 
 
 def _origins(tree: ThreadTree) -> dict[str, Link]:
@@ -147,6 +186,7 @@ def story_object(story: ThreadStory, names: Mapping[str, str]) -> dict[str, Any]
         "open": [asdict(each) for each in story.parts[-1][1].open],
         "patterns": [{"name": name, "count": count} for name, count in story.patterns],
         "screenshots": story.screenshots,
+        "pictures": [asdict(each) for each in story.pictures],
         "active_ms": story.active_ms,
         "usage": usage_object(story.usage),
     }
@@ -175,6 +215,8 @@ def story_statements(story: ThreadStory, names: Mapping[str, str]) -> Iterator[t
         yield "changed", f"and {many(len(files) - _FILES_MAX, 'more file')}", files[-1].entry
     if story.folders:
         yield "in", ", ".join(story.folders[:_FOLDERS_MAX]), ""
+    for picture in story.pictures[-_PICTURES_MAX:]:
+        yield "shown", picture.text or "a picture", picture.entry
     for commit in list(commit_statements(story.commits))[-_COMMITS_MAX:]:
         yield "commit", commit.text, commit.entry
     for point in story.parts[-1][1].open[:_OPEN_MAX]:
@@ -205,4 +247,6 @@ def _edge(link: Link) -> dict[str, Any]:
         "entry": link.entry,
         "answer": link.answer,
         "tokens": link.tokens or None,
+        "kept": [asdict(each) for each in link.kept],
+        "dropped": [asdict(each) for each in link.dropped],
     }

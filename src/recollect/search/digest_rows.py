@@ -16,7 +16,7 @@ Key = tuple[str, str, str]  # a session's agent, host and id
 
 DIGESTS = DerivedTable(
     "digests",
-    3,
+    4,
     (
         ("agent", NAME),
         ("host", NAME),

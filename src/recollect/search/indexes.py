@@ -13,7 +13,7 @@ import contextlib
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -26,8 +26,8 @@ from recollect.search.run import Request, Search
 from recollect.search.session_filters import Sessions
 from recollect.search.text.exchanges import ExchangeIndex
 from recollect.search.text.index import TextIndex
-from recollect.store.contract import Store, View
-from recollect.values.errors import UsageError
+from recollect.store.contract import Array, Store, View
+from recollect.values.errors import RecollectError, UsageError
 from recollect.values.hits import Fresh, Results
 from recollect.values.stored import StoreInfo
 
@@ -77,6 +77,14 @@ class Indexes:
         """How far the indexes reach, without changing them."""
         with self._borrow() as opened:
             return opened.fresh(waiting)
+
+    def vectors_of(self, rows: Sequence[int]) -> dict[int, Array]:
+        """The vectors of some entries, as far as they have any; none where their embedder is not there."""
+        try:
+            with self._borrow() as opened:
+                return opened.vectors_of(rows)
+        except RecollectError:
+            return {}
 
     def drop(self) -> None:
         """Delete the cache of this store; the next search starts afresh."""
@@ -251,6 +259,10 @@ class _ThreadIndexes:
         with self._store.view() as view:
             yield knowing_copies(view)
 
+    def vectors_of(self, rows: Sequence[int]) -> dict[int, Array]:
+        with self._store.view() as view:
+            return self._vector_index(view.info()).of(rows)
+
     def fresh(self, waiting: int = 0) -> Fresh:
         """How far the indexes reach, without changing them."""
         with self._store.view() as view:
@@ -298,11 +310,17 @@ class _ThreadIndexes:
         by_words = [self._text_index(info), *([self._exchange_index(info)] if meaning else [])]
         text = _entries_below(min(index.rows for index in by_words), info)
         stopped = next((index.stopped for index in by_words if index.stopped), "")
+        is_busy = any(index.is_busy for index in by_words)
         if self._vectors is None:
-            return Fresh(info.entries, text, 0, waiting, stopped)
+            return Fresh(info.entries, text, 0, waiting, stopped, is_busy)
         vectors = self._vectors[2]
         return Fresh(
-            info.entries, text, _entries_below(vectors.rows, info), waiting, stopped or vectors.stopped
+            info.entries,
+            text,
+            _entries_below(vectors.rows, info),
+            waiting,
+            stopped or vectors.stopped,
+            not stopped and (is_busy or vectors.is_busy),
         )
 
 

@@ -111,6 +111,20 @@ class Danger:
 
 
 @dataclass(frozen=True, slots=True)
+class Thrash:
+    """What was done over and over and led nowhere: how often, the entries where it begins and ends.
+
+    `kind`: looked again, same answer, same failure or found nothing.
+    """
+
+    kind: str
+    text: str
+    times: int
+    entry: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pattern:
     """What an exchange was, and the entry that shows it."""
 
@@ -136,6 +150,9 @@ class Digest:
     errors: tuple[Trouble, ...] = ()
     open: tuple[Statement, ...] = ()
     dangers: tuple[Danger, ...] = ()
+    thrash: tuple[Thrash, ...] = ()
+    branches: tuple[Statement, ...] = ()  # that were switched to, committed on or pushed
+    pictures: tuple[Statement, ...] = ()  # the last ones, with what they came with
     patterns: tuple[tuple[str, int], ...] = ()
     tools: tuple[tuple[str, int], ...] = ()
     active_ms: int = 0

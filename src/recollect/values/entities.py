@@ -19,6 +19,9 @@ ENTITY_TYPES = {
 }  # fmt: skip
 
 
+MEANT_OTHERWISE = 0.05  # less alike than usual: what was meant has changed
+
+
 @dataclass(frozen=True, slots=True)
 class Entity:
     """A thing, and how often entries mention it. Days are counted from 1970-01-01, in UTC; 0 is unknown.
@@ -97,6 +100,24 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """What was said of a thing at first and lately, each by the entry nearest to the centre of its period.
+
+    `likeness` of the two centres is the cosine between them; `usual` is what it would be if time made no
+    difference.
+    """
+
+    then: Statement
+    now: Statement
+    likeness: float
+    usual: float
+
+    @property
+    def has_changed(self) -> bool:
+        return self.usual - self.likeness >= MEANT_OTHERWISE
+
+
+@dataclass(frozen=True, slots=True)
 class EntityProfile:
     """What is known of a thing.
 
@@ -104,7 +125,8 @@ class EntityProfile:
     of `session_count`, the last one first, each with its mentions. `threads`: those of `thread_count` with
     most mentions, each with how many. `entries`: the ids of the latest entries,
     the last one first. `then`, `now`: neighbours of the first third of its mentions and of the last, where
-    they differ. `namesakes`: type and name of others that the name may mean.
+    they differ; `meaning`: what was said of it in these two, None where that is too little. `namesakes`:
+    type and name of others that the name may mean.
     """
 
     entity: Entity
@@ -117,6 +139,7 @@ class EntityProfile:
     neighbours: tuple[Neighbour, ...]
     then: tuple[Neighbour, ...]
     now: tuple[Neighbour, ...]
+    meaning: Meaning | None
     links: tuple[Link, ...]
     decisions: tuple[Statement, ...]
     entries: tuple[str, ...]

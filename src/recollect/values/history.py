@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from recollect.values.digests import Changed, Commit, Digest, Outcome, Statement
@@ -38,6 +39,8 @@ class Link:
 
     `entry` is the call that started a subagent, the compaction, or what was taken back; `answer` what the
     subagent gave back, or the summary; `tokens` those before the model when its context was summed up.
+    `kept` and `dropped` are prompts and changed files from before a compaction: those that its summary
+    names, and those that it does not; neither where it cannot be read.
     """
 
     earlier: str
@@ -48,6 +51,8 @@ class Link:
     entry: str = ""
     answer: str = ""
     tokens: int = 0
+    kept: tuple[Statement, ...] = ()
+    dropped: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +134,13 @@ class ThreadStory:
     def files(self) -> list[Changed]:
         """The changed files, the most changed first, lines of all sessions added up."""
         found: dict[str, Changed] = {}
+        whole = _whole_paths(each.path for _, digest in self._own for each in digest.files)
         for _, digest in self._own:
             for each in digest.files:
-                known = found.get(each.path, Changed(each.path, 0, 0, ""))
+                path = whole.get(each.path, each.path)
+                known = found.get(path, Changed(path, 0, 0, ""))
                 added, removed = known.added + each.added, known.removed + each.removed
-                found[each.path] = Changed(each.path, added, removed, each.entry)
+                found[path] = Changed(path, added, removed, each.entry)
         return sorted(found.values(), key=lambda each: (-each.added - each.removed, each.path))
 
     @property
@@ -143,8 +150,9 @@ class ThreadStory:
 
     @property
     def branches(self) -> list[str]:
-        """The branches that its sessions were last on, in order."""
-        return sorted({session.facts.branch for session, _ in self.parts} - {""})
+        """The branches that its sessions were last on, switched to, committed on or pushed, in order."""
+        last = {session.facts.branch for session, _ in self.parts}
+        return sorted({*last, *(each.text for _, made in self.parts for each in made.branches)} - {""})
 
     @property
     def commits(self) -> list[Commit]:
@@ -162,8 +170,31 @@ class ThreadStory:
         return counts.most_common()
 
     @property
+    def pictures(self) -> list[Statement]:
+        """The last pictures of each session, with what they came with."""
+        return [each for _, digest in self._own for each in digest.pictures]
+
+    @property
     def screenshots(self) -> int:
         return sum(digest.screenshots for _, digest in self._own)
+
+
+def _whole_paths(paths: Iterable[str]) -> dict[str, str]:
+    """Paths as a shell further down or beside named them, with those of the same files where one fits."""
+    every = sorted(set(paths))
+    whole: dict[str, set[str]] = {}
+    for path in every:
+        parts = path.split("/")
+        if parts[0] != "..":
+            for n in range(len(parts) - 1):
+                whole.setdefault("/".join(parts[n:]), set()).add(path)
+    found: dict[str, str] = {}
+    for path in every:
+        end = path.lstrip("./") if path.startswith("../") else path
+        fitting = whole.get(end, set()) - {path}
+        if len(fitting) == 1:
+            found[path] = fitting.pop()
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,8 @@ class SessionHits:
 class Fresh:
     """How much of the store a search could see. `waiting`: appends that are in no table yet.
 
-    `stopped` says what kept the last indexing or embedding from going on, where something did.
+    `stopped` says what kept the last indexing or embedding from going on, where something did; `is_busy`:
+    that is another process, which does it or lets us later.
     """
 
     entries: int
@@ -70,6 +71,7 @@ class Fresh:
     vectors: int
     waiting: int = 0
     stopped: str = ""
+    is_busy: bool = False
 
     @property
     def unindexed(self) -> int:

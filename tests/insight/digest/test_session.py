@@ -10,7 +10,7 @@ from recollect.insight.digest.session import digest_of, times
 from recollect.insight.digest.title import CHARS_MAX, EMPTY, LINE_CHARS_MAX, short
 from recollect.insight.digest.troubles import errors_of
 from recollect.values.digests import Checks, Outcome, Statement, Trouble
-from recollect.values.records import Entry, Flag, Kind, SessionFacts
+from recollect.values.records import Entry, Flag, Kind, Relation, SessionFacts
 from recollect.values.stored import StoredEntry
 from recollect.values.titles import TITLE_CUSTOM
 
@@ -81,6 +81,26 @@ def test_an_answer_to_a_question_with_alternatives_is_a_decision_with_its_questi
     assert decided("Shall I commit or push?", "commit") == []
     assert decided(question, "what does that cost?") == []
     assert decided("It is mended.", "mend it properly") == []
+
+
+def test_a_prompt_about_something_else_answers_no_question() -> None:
+    question = "Want me to mend the float, or put in a new one?"
+    assert decided(question, "cargo package --list") == []
+    assert decided("Is there anything else to mend or to check?", "the float of the mast shows nothing") == []
+
+
+def test_what_is_only_thought_of_and_what_a_subagent_is_told_is_no_decision() -> None:
+    thought = ("maybe we don't need to add the float", "I thought the cell should not be used")
+    assert [Told().asks(each).says("Done.").digest.decisions for each in thought] == [(), ()]
+    told = Told().asks("Use a float instead of a cell.").says("Done.")
+    facts = SessionFacts("claude", "s", relation=Relation.SUBAGENT)
+    assert len(digest_of(told.entries, SessionFacts("claude", "s")).decisions) == 1
+    assert digest_of(told.entries, facts).decisions == ()
+
+
+def test_what_is_not_to_be_done_for_a_reason_is_a_decision() -> None:
+    asked = "yes and do not wrap long lines as that ruins how it is shown"
+    assert decided("Want me to fold that in?", asked) == [asked]
 
 
 def test_yes_is_said_to_what_was_proposed_and_not_to_routine() -> None:

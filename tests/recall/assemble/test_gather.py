@@ -268,3 +268,17 @@ def test_that_words_are_nowhere_is_noted_once(folder: Path) -> None:
         assert gathered(search, planned("walrus")).notes == ()
         (note,) = gathered(search, planned("marine mammals", "mammals")).notes
         assert "by meaning" in note
+
+
+def test_conversations_whose_digests_have_most_of_the_words_are_searched_again(folder: Path) -> None:
+    """What says it in many places, and in none of them all, is lost among what says one word often."""
+    spread = talk_of(1, "the walrus is late", "so is the ferry", "print the timetable anew")
+    crowd = [talk_of(n, *["walrus and walrus sleep in the bay"] * 8) for n in range(2, 12)]
+    asked = "walrus ferry timetable"
+    with searching(folder, spread, *crowd) as search:
+        found = gathered(search, planned(asked))
+        told = [each.asked for each in found.strategies if each.name == "digest"]
+        assert told[0] == f"{asked} in {spread.id[:13]}"
+        assert len(told) == 3
+        owners = {search.sessions[hit.stored.session_row].facts.id for hit in found.hits}
+        assert spread.id in owners

@@ -32,6 +32,7 @@ from recollect.values.digests import (
     Ending,
     Outcome,
     Statement,
+    Thrash,
     Trouble,
 )
 from recollect.values.errors import DerivedDamaged
@@ -188,5 +189,8 @@ _LISTS: dict[str, Any] = {
     "errors": Trouble,
     "open": Statement,
     "dangers": Danger,
+    "thrash": Thrash,
+    "branches": Statement,
+    "pictures": Statement,
 }
 _NUMBERS = ("active_ms", "idle_ms", "retries", "interventions", "screenshots")

@@ -54,7 +54,8 @@ def _remarked(asked: str) -> list[str]:
     chosen = [
         n
         for n, each in enumerate(every)
-        if any(each.endswith(one) for one in settled) or (_CHOOSES.search(each) and not _ASKS.search(each))
+        if any(each.endswith(one) for one in settled)
+        or (_CHOOSES.search(each) and not _ASKS.search(each) and not _HEDGES.search(each))
     ]
     return [_with_reason(every, n) for n in chosen]
 
@@ -77,9 +78,17 @@ def _picked(before: Exchange | None, asked: str) -> list[str]:
         return [chosen] if _OFFERS.search(text) else []
     question = _last_question(text)
     if _ALTERNATIVES.search(question) and not (len(said) < _ROUTINE_CHARS and _ROUTINE.search(said)):
-        return [f"{said} ({question})"]
+        return [f"{said} ({question})"] if _answers(said, question, text) else []
     proposed = _proposed(text, question) if _AGREES.match(said) else ""
     return [f"{said} ({proposed})"] if proposed else []
+
+
+def _answers(said: str, question: str, text: str) -> bool:
+    """Whether what was said answers a question: it begins so, or has a word of it or of what led to it."""
+    if _ANYTHING.search(question):
+        return False
+    asked = {word.casefold() for word in _WORD.findall(text[-_ASKED_CHARS:])}
+    return bool(_AGREES.match(said)) or any(word.casefold() in asked for word in _WORD.findall(said))
 
 
 def _last_question(text: str) -> str:
@@ -174,6 +183,7 @@ _CHOOSES = re.compile(
     r"|option)\b"
     r"|\bdon['’]?t (?:want|need) (?:to|the|a)\b|\b(?:should|must) (?:be|not|only|use|live|go|stay)\b"
     r"|\b(?:use|add|put|make|move) [^.]{1,80}\b(?:not|instead)\b"
+    r"|\b(?:do not|don['’]t|never) \w[^.?]{3,80}\b(?:as|because|since)\b"
     r"|にして|ではなく|で(?:いい|良い|よい)|方針|不要|使わないで|廃止|経由で",
     re.IGNORECASE,
 )
@@ -183,6 +193,15 @@ _ASKS = re.compile(  # which is no choice
     r"|^\W*(?:what|why|how|where|which|who|when)\b",
     re.IGNORECASE,
 )
+_HEDGES = re.compile(  # what is only thought of
+    r"\b(?:maybe|perhaps|ideally|i(?:['’]m| am) thinking|i thought|i think i|not sure|i wonder|might)\b"
+    r"|かもしれ",
+    re.IGNORECASE,
+)
+_ANYTHING = re.compile(
+    r"\banything (?:else|specific)|what (?:else|next|would you)|\belse you\b|他に", re.IGNORECASE
+)
+_WORD = re.compile("[^\\W\\d_]{4,}|[\u3400-\u9fff\u30a0-\u30ff]{2,}")
 _REASON = re.compile(
     r"^\W*(?:because|since|otherwise|(?:that|this) way|so that|the reason|as (?:it|that|this|the|we)\b)"
     r"|ため|ので|から[。、]",
@@ -217,7 +236,8 @@ _LEFT = re.compile(
     r"|\bnot (?:been )?(?:verified|exercised|checked|run|included|covered|handled)\b|\bknown issue\b"
     r"|\bstill (?:open|missing|fails?|untracked|pending|dirty)\b|\bneeds? (?:to be|a (?:manual|restart"
     r"|rebuild))\b"
-    r"|\byou(?:['’]ll| will) need to\b|\bworth (?:checking|verifying|doing)\b|\b(?:could not"
+    r"|\byou(?:['’]ll| will) need to\b|\bworth (?:checking|verifying|doing|watching)\b"
+    r"|\b(?:won['’]t|not) take effect\b|\b(?:could not"
     r"|couldn['’]t|unable to)\b"
     r"|残り|未対応|未実施|次の|別タスク|要確認",
     re.IGNORECASE,

@@ -13,13 +13,15 @@ from recollect.insight.digest.dangers import dangers
 from recollect.insight.digest.endings import ending
 from recollect.insight.digest.patterns import patterns_of
 from recollect.insight.digest.points import decisions, interventions, open_points
+from recollect.insight.digest.scope import branches, pictures
 from recollect.insight.digest.steps import Exchange, Step, exchanges
+from recollect.insight.digest.thrash import thrash
 from recollect.insight.digest.title import title_of
 from recollect.insight.digest.troubles import errors_of
 from recollect.insight.plans import plans
 from recollect.insight.preferences import gist
 from recollect.values.digests import IDLE_MS, PATTERNS, Checks, Digest, Statement
-from recollect.values.records import Kind, SessionFacts
+from recollect.values.records import Kind, Relation, SessionFacts
 from recollect.values.stored import StoredEntry
 
 ASKED_MAX = 12
@@ -54,10 +56,13 @@ def digest_of(
         commits=tuple(made_commits),
         pull_requests=tuple(pull_requests(steps)),
         plans=tuple(plans(made)),
-        decisions=tuple(decisions(made)),
+        decisions=() if facts.relation == Relation.SUBAGENT else tuple(decisions(made)),
         errors=tuple(errors),
         open=tuple(open_points(made, ended, tests, errors)),
         dangers=tuple(dangers(made)),
+        thrash=tuple(thrash(made)),
+        branches=tuple(branches(steps)),
+        pictures=tuple(pictures(entries, steps)),
         patterns=tuple((name, classes[name]) for name in PATTERNS if classes[name]),
         tools=tuple(Counter(step.call.entry.tool for step in steps).most_common()),
         active_ms=active_ms,

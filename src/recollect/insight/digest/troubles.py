@@ -35,7 +35,7 @@ class Troubles:
             return None
         if failed and _is_no_error(step):
             return None
-        work = _work(step)
+        work = work_done(step)
         again = [parts for parts, (_, tried) in self._open.items() if tried.is_part_of(work)]
         if not failed:
             again += [parts for parts in self._open if parts not in again and self._is_rest(step, parts)]
@@ -82,7 +82,8 @@ def fails_behind_pipe(step: Step) -> bool:
 
 
 @once
-def _work(step: Step) -> Work:
+def work_done(step: Step) -> Work:
+    """What a step was for, by which it is known again."""
     if not step.command:
         return work_of(step.call.entry)
     command = without_heredocs(step.command[:COMMAND_CHARS_MAX])

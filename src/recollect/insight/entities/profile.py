@@ -11,13 +11,14 @@ import numpy as np
 
 from recollect.insight.digest.kept import Digests
 from recollect.insight.entities.links import Links
+from recollect.insight.entities.meaning import VectorsOf, meaning
 from recollect.insight.entities.momentum import STATES, WINDOWS_BEFORE, Window, moves, unusual
 from recollect.insight.threads import thread_of
 from recollect.search.mentions import TYPES, Mentions
 from recollect.search.projects import by_name, worked_out
 from recollect.search.thread_rows import thread_rows
 from recollect.store.contract import Array, View
-from recollect.values.entities import Entity, EntityList, EntityProfile, Momentum, Move, Neighbour
+from recollect.values.entities import Entity, EntityList, EntityProfile, Meaning, Momentum, Move, Neighbour
 from recollect.values.errors import NotFound
 from recollect.values.history import Thread
 from recollect.values.lazy import lazy
@@ -52,8 +53,8 @@ class _Moving(NamedTuple):
 class Entities:
     """The things that a view's entries mention, of projects whose name has a part if asked."""
 
-    def __init__(self, view: View, project: str = "") -> None:
-        self._view, self._named = view, by_name(view)
+    def __init__(self, view: View, project: str = "", vectors_of: VectorsOf | None = None) -> None:
+        self._view, self._named, self._vectors_of = view, by_name(view), vectors_of
         self._mentions = worked_out(view, Mentions)
         self._entries, self._things = self._mentions.entries, self._mentions.things
         self._days = self._mentions.days
@@ -120,6 +121,7 @@ class Entities:
         stored = self._view.session_rows()
         links = Links(self._view, self._mentions, worked_out(self._view, Digests))
         days, by_day = np.unique(own_days, return_counts=True)
+        then, now, meant = self._evolution(number, rows, own_days)
         return EntityProfile(
             self._entity(number, mine),
             tuple(zip(days.tolist(), by_day.tolist(), strict=True)),
@@ -128,7 +130,9 @@ class Entities:
             len(sessions),
             *self._threads({row: sessions[row] for row in latest}),
             self._neighbours(number, rows, NEIGHBOURS_LISTED),
-            *self._evolution(number, rows, own_days),
+            then,
+            now,
+            meant,
             links.of(number, rows, latest),
             links.decisions(self._mentions.name(number), rows, latest),
             tuple(self._view.entry_ids(rows[::-1][:ENTRIES_LISTED].tolist())),
@@ -198,12 +202,15 @@ class Entities:
 
     def _evolution(
         self, number: int, rows: Array, days: Array
-    ) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...]]:
-        """What it stood beside in the first and in the last third of its mentions, as far as that differs."""
+    ) -> tuple[tuple[Neighbour, ...], tuple[Neighbour, ...], Meaning | None]:
+        """What it stood beside in the first and in the last third of its mentions, as far as that differs.
+
+        And what was meant in the two, where somebody knows vectors.
+        """
         known = np.argsort(days, kind="stable")[(days == 0).sum() :]
         third = len(known) // 3
         if third < EVOLUTION_LEAST or int(days[known[-third]]) - int(days[known[third - 1]]) < EVOLUTION_DAYS:
-            return (), ()
+            return (), (), None
         thirds = (known[:third], known[-third:])
         least = max(SHARED_LEAST, third // EVOLUTION_SHARE)
         sides = [self._neighbours(number, rows[part], 2 * EVOLUTION_LISTED, least) for part in thirds]
@@ -212,7 +219,10 @@ class Entities:
             tuple(each for each in side if (each.type, each.name) not in other)[:EVOLUTION_LISTED]
             for side, other in zip(sides, reversed(names), strict=True)
         )
-        return then, now
+        if self._vectors_of is None:
+            return then, now, None
+        first, last = (rows[part] for part in thirds)
+        return then, now, meaning(self._view, self._mentions.name(number), first, last, self._vectors_of)
 
     def _neighbours(
         self, number: int, rows: Array, count: int, least: int = SHARED_LEAST

@@ -4,6 +4,7 @@
     facet                   each part of it alone
     phrase, name, file      what is to be found as it is written
     project, time           the whole again, within what it names
+    digest                  the whole again, in the conversations whose digests fit best
     thread                  the whole again, in the threads that have most
     near                    what is like the best hits
     newest                  later looks at the files that hits look at
@@ -20,11 +21,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from recollect.insight.digest.kept import Digests
+from recollect.insight.digest.lookup import lookup
 from recollect.insight.turns import UNSPOKEN
 from recollect.recall.assemble.files import is_read, same_file
 from recollect.recall.excerpt import has_text
 from recollect.recall.fitting import relevant_hits
-from recollect.search.query import AnyOf, Between, Is, Node, Phrase
+from recollect.search.projects import worked_out
+from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Phrase, Word
 from recollect.search.run import Request
 from recollect.search.text.fields import files_of, path_term
 from recollect.values.assembly import FILE, NAME, PHRASE, Ask, Facet, Plan, Strategy
@@ -40,6 +44,7 @@ LIMIT_TOKENS = 600  # of the budget, for each hit of a search
 AGREE = 0.04  # for each other search that found it
 SCORE_MAX = 1.0  # a name alone is its own quotation, which search doubles
 THREADS = 3
+DIGESTED = 3  # conversations, by their digests
 NEAR = 3
 FILE_SCORE = 0.5  # of the newest call that names a file; older ones have less
 FILES = 6  # of hits that look at files, whose newest look is wanted
@@ -50,7 +55,7 @@ BEFORE = 0.7  # outside of the time that is named
 OLDEST = 0.7  # of what there is, if the latest is wanted
 OUTPUT = 0.8  # of a tool that did its work: mostly bulk
 
-_WEIGHTS = {"words": 0.8, "meaning": 0.8, "name": 0.8, "near": 0.6, "thread": 0.9}
+_WEIGHTS = {"words": 0.8, "meaning": 0.8, "name": 0.8, "near": 0.6, "thread": 0.9, "digest": 0.9}
 
 
 @dataclass(slots=True)
@@ -103,6 +108,7 @@ class _Gathering:
                 self._ask("facet", facet.asks[0].text, number)
             self._written(number, facet)
         self._within()
+        self._digested()
         self._further()
         self._newest()
         assert self._fresh is not None
@@ -142,6 +148,18 @@ class _Gathering:
             self._ask("project", text, 0, only=only, told=f"{text} in {', '.join(self._plan.projects)}")
         if self._plan.window is not None:
             self._ask("time", text, 0, only=Between(*self._plan.window))
+
+    def _digested(self) -> None:
+        """The whole again in the conversations whose digests have most of its words.
+
+        A digest says in a title, a decision, an ending what a conversation never says in one place.
+        """
+        text = self._plan.facets[0].asks[0].text
+        words = AllOf(tuple(Word(each) for each in text.split()))
+        digests = worked_out(self._search.view, Digests)
+        for found in lookup(self._search.sessions, digests, words, DIGESTED).hits:
+            id_ = found.session.facts.id
+            self._ask("digest", text, 0, only=Is("session", id_), told=f"{text} in {id_[:13]}")
 
     def _further(self) -> None:
         """What the best hits lead to: the rest of their threads, and what is like them."""

@@ -85,7 +85,8 @@ _FIELDS = ("row", "session", "time", "kind", "chars", "gist", "turn")  # of a do
 class TextIndex:
     """One store's text index. Any number may search while one catches up.
 
-    `stopped`: what the disk said when the last catching up ended early because of it.
+    `stopped`: what the disk said when the last catching up ended early because of it; `is_busy`: another
+    process was at it then.
     """
 
     NAME = "text"
@@ -95,7 +96,7 @@ class TextIndex:
         self._place = place
         self._epoch = epoch
         self._data: Path | None = None
-        self.stopped = ""
+        self.stopped, self.is_busy = "", False
         self._forgotten = 0  # of the replaced entries, with the commit that comes next
         self._attach()
 
@@ -146,6 +147,7 @@ class TextIndex:
                     until = math.inf if deadline is None else deadline
                     self._take(writer, batches, info.rows_end, until, progress)
             self.stopped = _reason(self._place.refusal)
+            self.is_busy = not held and not self.stopped
         except (_Failed, OSError) as error:
             self.stopped = _reason(error.__cause__ or error)
             self._attach()

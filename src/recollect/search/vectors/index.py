@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from recollect.search.vectors.arrays import Arrays
 from recollect.search.vectors.pieces import pieces_of
 from recollect.search.vectors.scan import scores
 from recollect.store.contract import Array, View, Writer
-from recollect.values.errors import EmbedderFailed, StoreError
+from recollect.values.errors import EmbedderFailed, StoreBusy, StoreError
 from recollect.values.ids import name_key
 from recollect.values.stored import VectorModel
 
@@ -42,6 +42,7 @@ COMPARED_EXACTLY = 6_000  # vectors that filters leave: fewer are compared one b
 SHORTLISTED = 3  # times the entries asked for: several pieces may be of one entry, and codes are inexact
 WRITER_SECONDS = 0.5  # that we wait for the store: somebody is at work there, and we come again
 SYNC_ROWS = 32_768
+_PIECES_MAX = 8  # of a long text, that tell what it is about
 
 Viewing = Callable[[], AbstractContextManager[View]]
 Writing = Callable[..., AbstractContextManager[Writer]]
@@ -51,12 +52,13 @@ Progress = Callable[[int, int], None]
 class VectorIndex:
     """The vectors of one store and one embedder. Entries [0, rows) are in it.
 
-    `stopped` says why the last catching up ended early, where something was in its way.
+    `stopped` says why the last catching up ended early, where something was in its way; `is_busy`: that was
+    another process.
     """
 
     def __init__(self, place: Place, store: tuple[str, int], embedder: Embedder) -> None:
         self.embedder = embedder
-        self.stopped = ""
+        self.stopped, self.is_busy = "", False
         self._again = 0.0
         self._place, self._store = place, store
         self._arrays: Arrays | None = None
@@ -111,17 +113,36 @@ class VectorIndex:
         """
         if self.stopped and deadline is not None and time.monotonic() < self._again:
             return self.rows
-        self.stopped = ""
+        self.stopped, self.is_busy = "", False
         try:
             with self._place.lock() as locked:
                 self.reload()
+                self.is_busy = not locked and self._place.refusal is None
                 if locked:
                     self._advance(views, writers, deadline, progress)
         except (OSError, EmbedderFailed, _Stopped) as error:
             self.stopped = (error.strerror if isinstance(error, OSError) else None) or str(error)
             self._again = time.monotonic() + AGAIN_SECONDS
+            self.is_busy = isinstance(error.__cause__, StoreBusy)
         self.reload()
         return self.rows
+
+    def of(self, rows: Sequence[int]) -> dict[int, Array]:
+        """The vectors of some entries, of length 1; of one with several pieces what they have in common."""
+        known = [row for row in rows if row < self.rows]
+        if self._arrays is None or not known:
+            return {}
+        stops = self._arrays["ends"][known].tolist()
+        starts = self._arrays["ends"][[max(row - 1, 0) for row in known]].tolist()
+        found: dict[int, Array] = {}
+        for row, start, stop in zip(known, starts, stops, strict=True):
+            ids = self._arrays["pieces"][start if row else 0 : stop]
+            if len(ids):
+                total = np.sum(self._arrays["vectors"][ids[:_PIECES_MAX]].astype(np.float32), axis=0)
+                length = float(np.linalg.norm(total))
+                if length:
+                    found[row] = total / length
+        return found
 
     def nearest(
         self, query: Vectors, k: int, strategy: str = "auto", allowed: Array | None = None
