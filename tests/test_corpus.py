@@ -178,3 +178,25 @@ def test_a_corpus_file_in_halves_by_journal_equals_the_file(memory: Memory) -> N
                 other.append(Segment(source.file, source.host, start, data[start:stop]))
             other.checkpoint()
             assert sources_of(other)[source.file.path] == data
+
+
+def test_split_at_random_and_merged_in_any_order_it_is_the_whole(memory: Memory) -> None:
+    chance = random.Random(15)
+    files = [path for path in sorted(CORPUS.rglob("*")) if path.is_file()]
+    halves: list[list[Path]] = [[], []]
+    for path in files:
+        halves[chance.random() < 0.5].append(path)
+    expected = content(memory)
+    with scratch() as folder:
+        for name, half in zip("ab", halves, strict=True):
+            with open_memory(folder / f"{name}.h5") as part:
+                part.ingest(half)
+        for order in ("ab", "ba"):
+            with open_memory(folder / f"{order}.h5") as merged:
+                for name in order:
+                    merged.merge([folder / f"{name}.h5"])
+                seen = content(merged)
+            for part_of in ("usage", "raw", "owners"):
+                assert seen[part_of] == expected[part_of], part_of
+            shown = {name: entries for name, (_, _, entries) in seen["sessions"].items()}
+            assert shown == {name: entries for name, (_, _, entries) in expected["sessions"].items()}

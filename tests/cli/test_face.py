@@ -254,8 +254,8 @@ class TestDocuments:
             "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "recall": ["token"],
             "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
             "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
-            "convert": [DATA, "-o", tmp_path / "new.h5"], "check": [], "reparse": [], "compact": [],
-            "retention": [],
+            "convert": [DATA, "-o", tmp_path / "new.h5"], "merge": [tmp_path / "new.h5"], "check": [],
+            "reparse": [], "compact": [], "retention": [],
             "snapshot": [tmp_path / "copy.h5"], "erase": ["a1b2", "--dry-run"], "complete": ["kind"],
             "completion": ["bash"], "embedder": [],
         }  # fmt: skip
@@ -263,6 +263,8 @@ class TestDocuments:
         assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
+        part = filled("export", "--agent", "claude", "--to", "store", "-o", tmp_path / "part.h5", "--json")
+        objects.append(part.json)
         filled("index")  # what is derived went with `reparse`
         objects.append(filled("entities", "--trending", "--until", "2026-04-03", "--json").json)
         assert objects[-1]["moves"]

@@ -69,6 +69,8 @@ def commands(path: Path, folder: Path, store: str) -> list[list[str]]:
         ["export", SESSION, "--to", "jsonl", "-o", "-"],
         ["inspect", store],
         ["convert", str(path), "-o", str(folder / "new.h5")],
+        ["merge", str(folder / "new.h5"), "-o", str(folder / f"merged{evil}.h5")],
+        ["export", SESSION, "--to", "store", "-o", str(folder / f"part{evil}.h5")],
         ["check"],
         ["reparse"],
         ["snapshot", str(folder / f"copy{evil}.h5")],
@@ -88,6 +90,8 @@ def commands(path: Path, folder: Path, store: str) -> list[list[str]]:
         ["usage", "--explain", "--group", evil],
         ["tail", SESSION, "-n", evil],
         ["convert", evil, "-o", evil],
+        ["merge", evil, "-o", evil],
+        ["export", "--project", evil, "--to", "store", "-o", str(folder / "none.h5")],
     ]
 
 

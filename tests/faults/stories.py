@@ -272,6 +272,65 @@ def label_project(store: Hdf5Store) -> None:
         memory(store).label_project("Quay", "domain=ships")
 
 
+class MergingStory(Story):
+    """Another store is merged, twice: all of it or nothing, and what hooks appended meanwhile stays."""
+
+    name = "merging"
+    grown_from = 7
+
+    def __post_init__(self) -> None:
+        fresh = not self.folder.exists()
+        super().__post_init__()
+        self.other = self.folder / "laptop.h5"
+        if fresh:
+            logs = self.folder / "laptop" / "projects" / "-srv-demo"
+            for number in (71, 72):  # the first of them has a line of the second one too
+                told = [said(n, f"said {n} on the other machine", number) for n in range(20)]
+                path = logs / f"{uuid_of(number)}.jsonl"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(b"\n".join([said(99, "said twice", 72), *told]) + b"\n")
+            with Hdf5Store.open(self.other, create=True, disk=QuietDisk()) as store:
+                Memory(store, Config(store.path, "laptop")).ingest([logs])
+                add_vectors(store)
+
+    def steps(self) -> list[Step]:
+        pieces = self.segments(self.live_file, 3)
+        return [
+            lambda store: ingest(store, [self.swept]),
+            derive,
+            lambda store: store.append(pieces[0]),
+            self.merge,
+            lambda store: store.append(pieces[1]),
+            lambda store: self.grow() or ingest(store, [self.swept]),
+            lambda store: store.append(pieces[2]),
+            self.merge,
+            lambda store: memory(store).checkpoint(),
+        ]
+
+    def merge(self, store: Hdf5Store) -> None:
+        memory(store).merge([self.other])
+
+    def learn(self, scratch: Path) -> None:
+        super().learn(scratch)
+        before, after = self.states[3], self.states[4]
+        assert before is not None
+        assert after is not None
+        assert len(after["sessions"]) == len(before["sessions"]) + 2
+        assert (list(before["vectors"]), list(after["vectors"])) == ([], ["toy"])
+        with Hdf5Store.open(scratch / "clean.h5", disk=QuietDisk()) as store:
+            self.merge(store)
+            self.final = state_of(store)
+
+    def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
+        return [only_recover]
+
+    def complete(self, path: Path, disk: Disk | None = None) -> None:
+        """Merging again, in whatever state it was cut, leads to the same store."""
+        with Hdf5Store.open(path, create=True, disk=disk or QuietDisk()) as store:
+            self.merge(store)
+        super().complete(path, disk)
+
+
 class MendingStory(Story):
     """Bytes go wrong in the journal, in the store, in a commit that waits; each time all is made good.
 
@@ -646,6 +705,7 @@ STORIES = {
         BulkStory,
         HeldStory,
         KeepingStory,
+        MergingStory,
         MendingStory,
         DerivingStory,
         RetentionStory,

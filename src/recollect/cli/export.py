@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.open_memory import open_memory
+from recollect.cli.part import STORE, check_words, export_part, part_options
 from recollect.cli.words import add_command, session_argument
 from recollect.memory import Memory
 from recollect.memory.machine import check_target, spooled, write_target
@@ -26,19 +27,24 @@ def add_words(commands: Any) -> None:
     command = add_command(
         commands,
         "export",
-        "write a session to a file",
+        "write a session, or a part of the memory, to a file",
         "`raw` is the agent's own file, byte for byte; `jsonl` one JSON object per entry; both as they were. "
         "`markdown`, `html` and `json` (docs/briefings.md) are for reading and sharing: secrets in them are "
-        "masked. The file appears whole or not at all, readable by you only.",
+        "masked. `store` makes a store of its own of a part of the memory (docs/merge.md), masked too. The "
+        "file appears whole or not at all, readable by you only.",
         (
             "recollect export 3f2a9c01 --to raw -o session.jsonl",
             "recollect export 3f2a9c01 --to markdown -o session.md",
-            "recollect export 3f2a9c01 --to jsonl -o - | jq .kind",
+            "recollect export --project harbor --since 2026-03-01 --to store -o harbor.h5",
         ),
     )
-    session_argument(command)
+    session_argument(command, optional=True)
     command.add_argument(
-        "--to", choices=FORMS, required=True, metavar="FORMAT", help=f"one of {', '.join(FORMS)}"
+        "--to",
+        choices=(*FORMS, STORE),
+        required=True,
+        metavar="FORMAT",
+        help=f"one of {', '.join(FORMS)} and {STORE}",
     )
     command.add_argument(
         "-o",
@@ -49,10 +55,14 @@ def add_words(commands: Any) -> None:
     )
     command.add_argument("--force", action="store_true", help="replace FILE if it exists")
     command.add_argument("--no-redact", action="store_true", help="keep secrets as they are")
+    part_options(command)
 
 
 def export(args: argparse.Namespace, screen: Screen) -> int:
     """The session as asked for: exact for programs, without its secrets for people."""
+    check_words(args)
+    if args.to == STORE:
+        return export_part(args, screen)
     if args.output == "-":
         return _to_stdout(args, screen)
     target = Path(args.output)

@@ -146,10 +146,11 @@ def day(text: str) -> datetime:
         raise argparse.ArgumentTypeError(f"{text!r} is no day, such as 2026-03-01") from None
 
 
-def session_argument(command: Parser) -> None:
+def session_argument(command: Parser, *, optional: bool = False) -> None:
     command.add_argument(
         "session",
         metavar="SESSION",
+        nargs="?" if optional else None,
         help="the beginning of a session's id, as long as it fits only one; or a hit's id, for its session",
     )
 

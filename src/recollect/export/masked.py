@@ -48,31 +48,31 @@ def _leaks(block: Block) -> bool:
 
 def _maskable(block: Block) -> list[Any]:
     """What of a block may be changed: nothing that is signed, encrypted or a picture's bytes."""
-    body = None if block.type in _SIGNED or block.type in _PICTURES else _without_pictures(block.body)
+    body = None if block.type in _SIGNED or block.type in _PICTURES else without_pictures(block.body)
     native = None
     if block.native is not None and "encrypted_content" not in block.native:
-        native = _without_pictures(block.native)
+        native = without_pictures(block.native)
     return [body, native]
 
 
-def _without_pictures(value: Any) -> Any:
-    """The same without pictures, whose bytes are no text; `_put_back` puts them where they were."""
+def without_pictures(value: Any) -> Any:
+    """The same without pictures, whose bytes are no text; `put_back` puts them where they were."""
     if isinstance(value, dict):
         if value.get("type") in _PICTURES or "image_url" in value:
             return {"type": value.get("type")}
-        return {key: _without_pictures(each) for key, each in value.items()}
-    return [_without_pictures(each) for each in value] if isinstance(value, list) else value
+        return {key: without_pictures(each) for key, each in value.items()}
+    return [without_pictures(each) for each in value] if isinstance(value, list) else value
 
 
-def _put_back(changed: Any, value: Any) -> Any:
+def put_back(changed: Any, value: Any) -> Any:
     if isinstance(value, dict):
         if value.get("type") in _PICTURES or "image_url" in value:
             return value
         # Keys may have been masked too, so that only their order tells which is which.
         pairs = zip(changed.items(), value.values(), strict=True)
-        return {key: _put_back(each, original) for (key, each), original in pairs}
+        return {key: put_back(each, original) for (key, each), original in pairs}
     if isinstance(value, list):
-        return [_put_back(each, original) for each, original in zip(changed, value, strict=True)]
+        return [put_back(each, original) for each, original in zip(changed, value, strict=True)]
     return changed
 
 
@@ -83,8 +83,8 @@ def _changed(message: Message, bodies: Iterator[list[Any]]) -> Message:
         blocks.append(
             replace(
                 block,
-                body=block.body if body is None else _put_back(body, block.body),
-                native=block.native if native is None else _put_back(native, block.native),
+                body=block.body if body is None else put_back(body, block.body),
+                native=block.native if native is None else put_back(native, block.native),
             )
         )
     return replace(message, blocks=tuple(blocks))

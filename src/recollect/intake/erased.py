@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.erasures import ERASURES, erasure_of, forgetting, forgotten_of, record_of
+from recollect.agents.fields import count_of, dict_of
 from recollect.agents.saved import erasures_file
 from recollect.intake.notes import note
 from recollect.light.sources import is_conversation
@@ -14,7 +15,7 @@ from recollect.values.erasures import NOTHING_ERASED, Erased, Erasure
 from recollect.values.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from recollect.store.contract import View, Writer
 
@@ -27,8 +28,12 @@ def erased(view: View) -> Erased:
 
 def erasures(view: View) -> list[Erasure]:
     """The erasings that hold, in the order in which they were noted."""
+    return _held(_lines(view))
+
+
+def _held(lines: Iterable[bytes]) -> list[Erasure]:
     found: dict[str, Erasure] = {}
-    for data in _lines(view):
+    for data in lines:
         with contextlib.suppress(BadLine):
             record = decode(data)[0]
             erasure = erasure_of(record)
@@ -37,6 +42,12 @@ def erasures(view: View) -> list[Erasure]:
             else:
                 found.pop(forgotten_of(record), None)
     return list(found.values())
+
+
+def erased_in(views: Iterable[View]) -> Erased:
+    """What was erased in any of several stores of one person, and not taken back since in another."""
+    lines = sorted({data for view in views for data in _lines(view)}, key=_noted)
+    return Erased(_held(lines))
 
 
 def note_erasure(writer: Writer, host: str, erasure: Erasure) -> None:
@@ -53,6 +64,13 @@ def forget_erasure(writer: Writer, host: str, id_: str, *, now_ms: int) -> Erasu
         )
     note(writer, erasures_file(), host, forgetting(found[0].id, now_ms))
     return found[0]
+
+
+def _noted(data: bytes) -> tuple[int, bytes]:
+    """When a line was noted."""
+    with contextlib.suppress(BadLine):
+        return count_of(dict_of(decode(data)[0]).get("time_ms")), data
+    return 0, data
 
 
 def _lines(view: View) -> Iterator[bytes]:

@@ -7,8 +7,8 @@ leaves out what cannot be read, it builds everything else anew.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from recollect.agents.contract import Agent, CutsRecords, Parser
@@ -52,7 +52,9 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
         restart = (source.host, source.file.path) in seen
         seen.add((source.host, source.file.path))
         blank = SessionFacts(source.file.agent, source.session)
-        _source(old, writer, source, facts or blank, _agent_for(old, source), restart, report)
+        agent = _agent_for(old, source)
+        again = Again(source, old.lines(source), facts or blank, kept_of(old, source), restart)
+        take_again(writer, again, report, agent)
     if progress is not None:
         progress("", report.lines, report.lines)
     note_forks(writer, seen)
@@ -62,23 +64,39 @@ def reparse(old: View, writer: Writer, progress: Progress | None = None) -> Repa
     return report
 
 
-def _source(
-    old: View,
-    writer: Writer,
-    source: Source,
-    before: SessionFacts,
-    agent: Agent,
-    restart: bool,
-    report: ReparseReport,
-) -> None:
+@dataclass(slots=True)
+class Again:
+    """A source to take from a store as if it were read from its file; its lines are read when wanted.
+
+    `before`: what was known of its session. `kept`: what is left of its evicted lines. `restart`: it is a
+    newer version of one that was taken. `seen`: it is still known how its file looked; without that the next
+    ingest of the file compares all of it.
+    """
+
+    source: Source
+    lines: Iterator[StoredLine]
+    before: SessionFacts
+    kept: Sequence[KeptLine] = ()
+    restart: bool = False
+    seen: bool = True
+
+
+def kept_of(view: View, source: Source) -> Sequence[KeptLine]:
+    """What is left of a source's evicted lines; costs nothing where there are none."""
+    return view.kept_lines(source) if source.thinned else ()
+
+
+def take_again(writer: Writer, again: Again, report: ReparseReport, agent: Agent | None = None) -> None:
+    """Take a source's lines, derived anew."""
+    source, before, kept, restart, seen = again.source, again.before, again.kept, again.restart, again.seen
+    agent = agent or agent_of(source.file.agent)
     # A subagent's parent comes from its folder, which only its first reading saw.
     parent = "" if source.file.role == Role.MAIN else before.parent
     file = replace(source.file, agent=agent.name, parent=parent)
     parser = agent.parser(file, {})
     _, sums = Checkpoints.split(source.cursor.state, source.cursor.offset)
-    kept = old.kept_lines(source) if source.thinned else []
-    stored = _Counted(old.lines(source))
-    lines = _derived(parser, file, stored, iter(kept))
+    counted = _Counted(again.lines)
+    lines = _derived(parser, file, counted, iter(kept))
     # Of a document a new version is known only from all of it.
     whole = file.framing == Framing.DOCUMENT
     offset = 0
@@ -92,9 +110,14 @@ def _source(
             facts = replace(before, agent=file.agent, id=facts.id)
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
-        state = parser.state() if sums is None else sums.joined(parser.state())
+        state = parser.state() if sums is None or not seen else sums.joined(parser.state())
         cursor = replace(source.cursor, state=source.cursor.state if kept else state, waiting=waiting)
-        if done and stored.count < source.lines:
+        if not seen:
+            # When it was last changed tells the age of a version; nothing else here is taken for proof.
+            open_end = done and not (whole or cursor.terminated or waiting)
+            reached = cursor.offset if kept else offset - open_end  # what is gone has no length any more
+            cursor = replace(cursor, offset=reached, size=0, ctime_ns=0, inode=0, window=0)
+        if done and counted.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
             cursor = Cursor(offset, terminated=file.framing != Framing.DOCUMENT, state=parser.state())
         taken = writer.take(file, source.host, batch, cursor, facts, parser=agent.version, restart=restart)

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from recollect.config import Config, load_config
+from recollect.memory.collector import without_collector
 from recollect.memory.forgetting import Forgetting
+from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
 from recollect.memory.retained import Retained, refuse_evicted
 from recollect.store.registry import has_store, location, open_store
@@ -76,7 +78,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Retained, Forgetting):
+class Memory(Known, Joining, Retained, Forgetting):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:
@@ -145,7 +147,7 @@ class Memory(Known, Retained, Forgetting):
         roots = [Path(path) for path in paths] or agent_roots(Path.home(), os.environ)
         found = discover(roots)
         writing = self._store.rehearsal() if dry_run else self._store.writer(timeout=timeout)
-        with _without_collector(), writing as writer:
+        with without_collector(), writing as writer:
             own = self._own_logs()
             ingest = Ingest(writer, self.config.host, progress, own)
             ingest.report.skipped = found.skipped
@@ -753,7 +755,7 @@ class Memory(Known, Retained, Forgetting):
         is_busy = False
         with reading_ahead(self._store) as ahead:
             self.indexes.catch_up(progress=progress)
-            with _without_collector(), contextlib.suppress(StoreWriteFailed):
+            with without_collector(), contextlib.suppress(StoreWriteFailed):
                 try:
                     derive(self._store, ahead, progress)
                 except StoreBusy:
@@ -921,20 +923,6 @@ def _now_ms() -> int:
     import time
 
     return time.time_ns() // 1_000_000
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Parsing makes millions of values and no cycles; looking for some costs a tenth of the time."""
-    import gc
-
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def main_source(sources: Iterable[Source], prefix: str) -> Source:

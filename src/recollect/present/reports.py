@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from recollect.values.text import one_line
 
 if TYPE_CHECKING:
-    from recollect.values.reports import Report, Standing
+    from recollect.values.reports import MergeReport, Report, Standing
 
 
 def report_object(report: Report) -> dict[str, Any]:
@@ -31,6 +31,22 @@ def report_object(report: Report) -> dict[str, Any]:
         "unknown_types": dict(report.unknown_types),
         "failed": dict(report.failed),
         "skipped": dict(report.skipped),
+    }
+
+
+def merge_object(report: MergeReport) -> dict[str, Any]:
+    return {
+        "sources": report.sources,
+        "grown": report.grown,
+        "versioned": report.versioned,
+        "marked": report.marked,
+        "apart": report.apart,
+        "lines": report.lines,
+        "sessions_before": report.sessions_before,
+        "sessions_after": report.sessions_after,
+        "entries_before": report.entries_before,
+        "entries_after": report.entries_after,
+        "unknown_types": dict(report.unknown_types),
     }
 
 

@@ -308,6 +308,7 @@ def _find(view: View, name: str) -> tuple[Source, SavedThread]:
     kept = list(_threads(view))
     found = [each for each in kept if each[1].name == name]
     found = found or [each for each in kept if name and each[1].id.startswith(name)]
+    found = [each for each in found if not each[0].imported] or found  # another's shadows none of one's own
     if len(found) != 1:
         several = f"{len(found)} saved threads are called {name!r}"
         none = f"there is no saved thread {name!r}"

@@ -50,6 +50,39 @@ class ReparseReport:
     unknown_types: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(slots=True)
+class MergeReport(ReparseReport):
+    """What merging gave. `sources` came new, `grown` ones are longer than they were here, of `versioned`
+    ones there is another version, `marked` ones count as own now; those kept `apart` would have changed own
+    logs.
+    """
+
+    sources: int = 0
+    grown: int = 0
+    versioned: int = 0
+    marked: int = 0
+    apart: int = 0
+    vectors: int = 0
+    sessions_before: int = 0
+    sessions_after: int = 0
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether all sources were here already, just so."""
+        return not (self.sources or self.grown or self.versioned or self.marked or self.apart)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """What went into a store of its own, and how many secrets of each kind were masked in it."""
+
+    sessions: int
+    sources: int
+    lines: int
+    entries: int
+    masked: Counter[str] = field(default_factory=Counter)
+
+
 @dataclass(frozen=True, slots=True)
 class CompactReport:
     """What a rewrite saved."""

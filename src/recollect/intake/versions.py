@@ -1,0 +1,197 @@
+"""What the versions that several stores have of one source come to.
+
+A store's *chain* is what it has of a source: versions, the oldest first, of which the last is how far it saw
+the file. A version that another one begins with is in that one; all others stay. The newest is one that no
+store knows to be replaced. What comes out depends on the chains alone, not on their order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from recollect.agents.decode import BadLine, decode
+from recollect.agents.fields import count_of, dict_of
+from recollect.intake.reparse import kept_of
+from recollect.store.contract import View
+from recollect.values.erasures import NOTHING_ERASED, Erased
+from recollect.values.ids import line_key
+from recollect.values.records import Cursor, Framing, KeptLine, SessionFacts
+from recollect.values.stored import Source, StoredLine, source_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a source in one store, and what that store knows of its session.
+
+    `part` is the number of the store; the first one is that in which all come together. `seen`: what the
+    store says of how the file looked is believed. `said`: its lines, where they are not those of the store.
+    """
+
+    part: int
+    view: View
+    source: Source
+    before: SessionFacts
+    seen: bool = True
+    erased: Erased = NOTHING_ERASED
+    said: tuple[StoredLine, ...] = field(default=(), kw_only=True)
+
+    def lines(self) -> Iterator[StoredLine]:
+        """Its lines, without those that were erased."""
+        lines = iter(self.said) if self.said else self.view.lines(self.source)
+        return (line for line in lines if not self._is_erased(line)) if self.erased.has_lines else lines
+
+    def kept(self) -> Sequence[KeptLine]:
+        """What is left of its evicted lines."""
+        return () if self.said else kept_of(self.view, self.source)
+
+    @property
+    def is_evicted(self) -> bool:
+        """Whether the store let bytes of it go."""
+        return self.source.thinned and any(line.is_evicted for line in self.view.lines(self.source))
+
+    def _is_erased(self, line: StoredLine) -> bool:
+        return bool(line.data.strip()) and self.erased.has_line(line_key(line.data))
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.source.host, self.source.file.path
+
+    @property
+    def imported(self) -> bool:
+        return self.source.imported
+
+
+Chain = Sequence[Version]
+
+
+class Content(NamedTuple):
+    """What stands for all bytes of a version."""
+
+    length: int
+    digest: bytes
+
+
+class Contents:
+    """The contents of the versions of one source, each read once, or twice where some differ in length."""
+
+    def __init__(self, versions: Iterable[Version]) -> None:
+        self._known: list[tuple[Version, Content]] = [(each, _content(each)) for each in versions]
+        self._beginnings: dict[Content, set[bytes]] = {}
+
+    def of(self, version: Version) -> Content:
+        return next(content for known, content in self._known if known is version)
+
+    def begins_with(self, longer: Content, shorter: Content) -> bool:
+        """Whether one content is the other and more; a document is whole or it is another one."""
+        if longer.length <= shorter.length:
+            return False
+        if longer not in self._beginnings:
+            version = next(known for known, content in self._known if content == longer)
+            lengths = sorted({content.length for _, content in self._known if content.length < longer.length})
+            self._beginnings[longer] = set(_beginnings(version, lengths))
+        return shorter.digest in self._beginnings[longer]
+
+
+def unevicted(chains: Sequence[Chain]) -> Sequence[Chain]:
+    """The chains of stores that still have the bytes, where one of them has as many lines as any other."""
+    whole = [chain for chain in chains if not chain[-1].is_evicted]
+    most = max((chain[-1].source.lines for chain in whole), default=-1)
+    return [c for c in chains if c in whole or c[-1].source.lines > most] if whole else chains
+
+
+def join_chains(chains: Sequence[Chain], contents: Contents) -> list[Version]:
+    """The versions that several stores have of one source, the newest last."""
+    best = _best(chains, contents)
+    replaced = {contents.of(each) for chain in chains for each in chain[:-1]}
+    kept = [each for each in best if not any(contents.begins_with(other, each) for other in best)]
+    orders = {_order(chain, kept, contents) for chain in chains} - {()}
+    if len(orders) == 1:
+        (order,) = orders
+    else:
+        ends = {contents.of(chain[-1]) for chain in chains} & set(kept)
+        newest = max((ends - replaced) or ends or set(kept), key=lambda each: _age(best[each], each))
+        order = tuple(sorted(kept, key=lambda each: (each == newest, *_age(best[each], each))))
+    return [best[content] for content in order]
+
+
+def join_notes(chains: Sequence[Chain]) -> Version:
+    """What Recollect itself noted in several stores: every line of them once, in the order of their times."""
+    lines = {line.data: line for chain in chains for each in chain for line in each.lines()}
+    said = tuple(sorted(lines.values(), key=lambda line: (_noted_ms(line.data), line.data)))
+    newest = max((each for chain in chains for each in chain), key=_rank)
+    source = replace(newest.source, lines=len(said), cursor=Cursor())
+    return replace(newest, source=source, seen=False, said=said)
+
+
+def _order(chain: Chain, kept: Sequence[Content], contents: Contents) -> tuple[Content, ...]:
+    """What is kept in the order of a chain that has all of it and ends with some of it; else nothing."""
+    held = [contents.of(each) for each in chain]
+    return tuple(each for each in held if each in kept) if {*kept, held[-1]} <= {*held} & {*kept} else ()
+
+
+def _best(chains: Sequence[Chain], contents: Contents) -> dict[Content, Version]:
+    """Of versions that are equal the one whose store knows most, with what all of them know."""
+    equal: dict[Content, list[Version]] = {}
+    for chain in chains:
+        for each in chain:
+            equal.setdefault(contents.of(each), []).append(each)
+    return {content: _most(versions) for content, versions in equal.items()}
+
+
+def _most(versions: Sequence[Version]) -> Version:
+    best = max(versions, key=_rank)
+    before = replace(
+        best.before,
+        project=max(each.before.project for each in versions),
+        parent=max(each.before.parent for each in versions),
+    )
+    return replace(best, before=before)
+
+
+def _rank(version: Version) -> tuple[object, ...]:
+    source, cursor = version.source, version.source.cursor
+    file = source.file
+    seen = cursor.mtime_ns, cursor.ctime_ns, cursor.size, cursor.inode, cursor.window, len(cursor.state)
+    return file.provenance, version.seen, seen, file.agent, int(file.role), source.session, source.parser
+
+
+def _age(version: Version, content: Content) -> tuple[int, Content]:
+    """When the file was last changed, as far as that is known."""
+    return version.source.cursor.mtime_ns, content
+
+
+def _content(version: Version) -> Content:
+    total, length = hashlib.blake2b(digest_size=16), 0
+    for piece in source_bytes(version.source, version.lines()):
+        total.update(piece)
+        length += len(piece)
+    return Content(length, total.digest())
+
+
+def _beginnings(version: Version, lengths: Sequence[int]) -> Iterator[bytes]:
+    """The digests of a version's beginnings of these lengths, which rise."""
+    if version.source.file.framing == Framing.DOCUMENT:
+        return
+    wanted, total, at = list(lengths), hashlib.blake2b(digest_size=16), 0
+    for piece in source_bytes(version.source, version.lines()):
+        start = 0
+        while wanted and wanted[0] <= at + len(piece):
+            stop = wanted.pop(0) - at
+            total.update(piece[start:stop])
+            start = stop
+            yield total.digest()
+        if not wanted:
+            return
+        total.update(piece[start:])
+        at += len(piece)
+
+
+def _noted_ms(data: bytes) -> int:
+    try:
+        record = dict_of(decode(data)[0])
+    except BadLine:
+        return 0
+    return count_of(record.get("time_ms")) or count_of(record.get("created_ms"))
