@@ -142,7 +142,7 @@ class Ingest:
         file = self._marked(file, self._host)
         if file.framing is Framing.ROWS:
             return self._database(agent, file, copy.path)
-        if self._is_erased(agent, file.session):
+        if self._is_gone(agent, file.session):
             return False
         held = self._writer.source(self._host, file.path)
         with open_source(copy.path) as opened:
@@ -211,7 +211,7 @@ class Ingest:
             return self._database(agent, file)
         if file.framing is Framing.EXPORT:
             return self._export(agent, file)
-        if self._is_erased(agent, file.session):
+        if self._is_gone(agent, file.session):
             return False
         with open_source(file.read_path) as opened:
             seen = _seen(opened)
@@ -258,7 +258,7 @@ class Ingest:
         mark: tuple[int, int, int],
     ) -> bool:
         """Take what is new in one session of a database; a `mark` is to it what times are to a file."""
-        if self._is_erased(agent, session):
+        if self._is_gone(agent, session):
             return False
         file = replace(file, path=session_path(file.path, session), session=session)
         size, mtime_ns, ctime_ns = mark
@@ -293,7 +293,7 @@ class Ingest:
 
     def _conversation(self, agent: Agent, file: SourceFile, data: bytes, seen: Cursor) -> bool:
         """Take one version of a conversation; what was the newest before stays that if this one is older."""
-        if self._is_erased(agent, file.session):
+        if self._is_gone(agent, file.session):
             return False
         held = self._writer.source(self._host, file.path)
         if held is not None and (file.path, seen.size, seen.ctime_ns) in self._versions:
@@ -546,7 +546,8 @@ class Ingest:
     def _is_erased(self, data: bytes) -> bool:
         return bool(data.strip()) and self.erased.has_line(line_key(data))
 
-    def _is_erased(self, agent: Agent, session: str) -> bool:
+    def _is_gone(self, agent: Agent, session: str) -> bool:
+        """Whether a session was erased."""
         return bool(self.erased) and self.erased.has_session(agent.name, self._host, session)
 
     def _leaves_out(self, taking: _Taking, lines: list[Line]) -> bool:
