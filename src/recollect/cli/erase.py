@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from recollect.cli.screen import Screen
     from recollect.memory import Memory
     from recollect.memory.choosing import Chosen
+    from recollect.values.erasures import Erasure
 
 _NAMED_MAX = 50
 
@@ -84,8 +85,16 @@ def erase(args: argparse.Namespace, screen: Screen) -> int:
             return _forget(memory, args.forget_erasure, screen)
         if args.verify:
             return _verify(memory, args, screen)
-        wanted = _wanted(memory, args)
-        would = memory.erasable(wanted)
+        finished = [] if args.dry_run else memory.finish_erasing()
+        try:
+            wanted = _wanted(memory, args)
+            would = memory.erasable(wanted)
+        except NotFound:
+            done = memory.erasure_of(args.id) if args.id else None
+            if done is None and not finished:
+                raise
+            return _already(done, finished, screen)
+        _finished(finished, screen)
         if args.dry_run:
             return _told_only(memory, would, screen)
         if not args.yes:
@@ -121,6 +130,26 @@ def _wanted(memory: Memory, args: argparse.Namespace) -> Wanted:
         int(args.since.timestamp() * 1000) if args.since else 0,
         int(until.timestamp() * 1000) if until else 0,
     )
+
+
+def _already(done: Erasure | None, finished: Sequence[Erasure], screen: Screen) -> int:
+    """Nothing is left to erase: an earlier one did it, or was completed just now."""
+    if screen.json:
+        told = {"already": done.id if done else "", "completed": [each.id for each in finished]}
+        screen.object("erased-already", told)
+        return 0
+    _finished(finished, screen)
+    if done is not None:
+        screen.line(f"already erased: erasure {done.id}")
+    else:
+        screen.line("nothing else in the store is so")
+    return 0
+
+
+def _finished(finished: Sequence[Erasure], screen: Screen) -> None:
+    for each in finished:
+        lines = many(dict(each.counts).get("lines", 0), "line")
+        screen.note(f"erasure {each.id} of {lines} was cut short, and is complete now; it has no receipt")
 
 
 def _named(memory: Memory, id_: str) -> tuple[str, str]:

@@ -1,26 +1,31 @@
 """Erasing: out of the store and everything that was made of it, remembered by hashes, with a receipt.
 
 The order makes it safe to be killed anywhere. The journal is folded; the store is rewritten without what goes
-and with the note that it went, in one step; then what was made of the old rows is removed, which a repetition
-does again. Until the rewrite is in place nothing has changed.
+and with the note that it went, in one step; then what was made of the old rows is removed, and noted to be.
+An erasure without that second note is found by whoever folds, ingests or indexes next, who removes it first.
+Until the rewrite is in place nothing has changed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.intake.erased import erasures, forget_erasure, note_erasure
+from recollect.agents.registry import agents
+from recollect.intake.erased import erasures, forget_erasure, note_cleared, note_erasure
+from recollect.light.disk import Disk
 from recollect.light.sources import is_conversation
 from recollect.memory.choosing import Chosen, choose
 from recollect.memory.proof import Fingerprints, Looking, files_below, pieces_of_file
+from recollect.memory.reads import forget_reads
 from recollect.store.contract import LINES, HoldsBytes
-from recollect.values.erasures import SALT_BYTES, Erasure, hash_of_line, hash_of_session
+from recollect.values.erasures import SALT_BYTES, Erased, Erasure, hash_of_line, hash_of_name, hash_of_session
 from recollect.values.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,25 +60,68 @@ def erase(memory: Memory, wanted: Wanted, *, now_ms: int) -> tuple[Chosen, dict[
 
     store.compact(leave, then)
     chosen, erasure = went[-1], noted[-1]
-    clear_made(memory, {path for each in chosen.sessions if each.whole for path in each.paths})
-    memory.checkpoint()  # what was appended meanwhile; of what was erased nothing is taken
+    memory.checkpoint()  # clears what was made; of what was appended meanwhile nothing erased is taken
     return chosen, _receipt(memory, chosen, erasure)
 
 
-def clear_made(memory: Memory, paths: Iterable[str]) -> None:
-    """Remove what was made of a store's old rows: indexes, and what hooks keep; all of it is made again."""
-    with memory._store.view() as view:
-        id_ = view.info().id
+def clear_rest(memory: Memory, writer: Writer, left: Sequence[Erasure], *, now_ms: int) -> None:
+    """Remove what was made of rows that were erased, for good, and only then note that it is gone.
+
+    What cannot be removed now is for the next one to remove; the receipt says where something was found.
+    """
+    if not _clear_made(memory, writer.view().info().id, left):
+        return
+    for erasure in left:
+        note_cleared(writer, memory.config.host, erasure, now_ms=now_ms)
+    writer.commit()
+
+
+def _clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
+    """Remove indexes, and what hooks and visits to the fleet keep: whether all is gone."""
     memory._forget_indexes()
-    shutil.rmtree(memory.config.cache / id_, ignore_errors=True)
-    state = memory.config.state
-    for folder in ("catalogs", "untold"):
-        shutil.rmtree(state / folder, ignore_errors=True)
-    for name in ("trouble", "today"):
-        (state / name).unlink(missing_ok=True)
-    for path in paths:
-        with contextlib.suppress(OSError, ValueError):
-            (state / "sessions" / os.path.basename(path)).unlink(missing_ok=True)
+    state, cache = memory.config.state, memory.config.cache
+    trees = [cache / store_id, memory.config.fleet_folder, state / "catalogs", state / "untold"]
+    gone = [_is_removed(path) for path in (*trees, state / "trouble", state / "today")]
+    for name in _listed(state / "sessions"):
+        if any(hash_of_name(each.salt, name) in each.names for each in left):
+            gone.append(_is_removed(state / "sessions" / name))
+    known = Erased(left)
+    try:
+        forget_reads(state, lambda name: known.has_session(*name))
+        for folder in {cache, memory.config.fleet_folder.parent, state, state / "sessions"}:
+            if folder.is_dir():
+                Disk().sync_folder(folder)
+    except OSError:
+        return False
+    return all(gone)
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _is_removed(path: Path) -> bool:
+    """Remove a file or a folder; whether it is not there any more."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return not os.path.lexists(path)
+
+
+def erasure_of(memory: Memory, session: str) -> Erasure | None:
+    """The erasure that a session went with, whichever agent's and machine's it was."""
+    with memory._store.view() as view:
+        found, hosts = erasures(view), {memory.config.host, *(each.host for each in view.sessions())}
+    for erasure in reversed(found):
+        for agent, host in itertools.product(agents(), sorted(hosts)):
+            if hash_of_session(erasure.salt, agent.name, host, session) in erasure.sessions:
+                return erasure
+    return None
 
 
 def verify(memory: Memory, receipt: dict[str, Any], texts: Iterable[str] = ()) -> dict[str, Any]:
@@ -119,8 +167,10 @@ def _erasure(view: View, chosen: Chosen, wanted: Wanted, now_ms: int) -> Erasure
     }
     lines = {hash_of_line(salt, key) for key in chosen.keys}
     counts = tuple(chosen.counts.items())
+    paths = {path for each in chosen.sessions if each.whole for path in each.paths}
+    names = frozenset(hash_of_name(salt, os.path.basename(path)) for path in paths)
     id_ = secrets.token_hex(6)
-    return Erasure(id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts)
+    return Erasure(id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts, names)
 
 
 def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]:
@@ -176,7 +226,7 @@ def _everything(memory: Memory) -> Iterator[tuple[str, bytes]]:
         yield from store.contents()
     with store.view() as view:
         id_ = view.info().id
-    yield from files_below([memory.config.cache / id_, memory.config.state])
+    yield from files_below([memory.config.cache / id_, memory.config.state, memory.config.fleet_folder])
     for path in named_elsewhere(memory):
         yield from pieces_of_file(Path(path))
 

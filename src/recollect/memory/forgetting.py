@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
     from recollect.memory import Memory
     from recollect.memory.choosing import Chosen
-    from recollect.values.erasures import Erasure, Wanted
+    from recollect.store.contract import Writer
+    from recollect.values.erasures import Erased, Erasure, Wanted
 
 
 class Forgetting:
@@ -51,11 +52,41 @@ class Forgetting:
 
         return verify(self._memory, receipt, texts)
 
+    def finish_erasing(self, *, timeout: float = 60.0) -> list[Erasure]:
+        """Complete what an `erase` that was killed left to do; returns the erasures that were not complete.
+
+        An ingest, an index and the next `erase` do so by themselves.
+        """
+        from recollect.intake.erased import erased
+
+        with self._memory._store.view() as view:
+            left = erased(view).uncleared
+        if left:
+            self._memory.checkpoint(timeout=timeout)
+        return left
+
+    def erasure_of(self, session: str) -> Erasure | None:
+        """The erasure that a session went with, by its whole id."""
+        from recollect.memory.erasing import erasure_of
+
+        return erasure_of(self._memory, session)
+
     def sources_of_erased(self, chosen: Chosen) -> list[str]:
         """The agents' own files that still have what was erased, as far as they are on this machine."""
         from recollect.memory.erasing import own_files
 
         return own_files(chosen, self._memory.config.host)
+
+    def _cleared(self, writer: Writer) -> Erased:
+        """What was erased; what is left of things made of it goes before anything new comes."""
+        from recollect.intake.erased import erased
+
+        known = erased(writer.view())
+        if known.uncleared:
+            from recollect.memory.erasing import clear_rest
+
+            clear_rest(self._memory, writer, known.uncleared, now_ms=_now_ms())
+        return known
 
     @property
     def _memory(self) -> Memory:

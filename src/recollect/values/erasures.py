@@ -16,7 +16,11 @@ SALT_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """One erasing: when, by what kind of choice, how much, and the hashes of what went."""
+    """One erasing: when, by what kind of choice, how much, and the hashes of what went.
+
+    `names` are of the small files that hooks keep of what went. As long as it is not `is_cleared`, they and
+    whatever else was made of the old rows may still be there.
+    """
 
     id: str
     time_ms: int
@@ -25,6 +29,8 @@ class Erasure:
     sessions: frozenset[bytes]
     lines: frozenset[bytes]
     counts: tuple[tuple[str, int], ...] = ()
+    names: frozenset[bytes] = frozenset()
+    is_cleared: bool = False
 
 
 def hash_of_line(salt: bytes, key: bytes) -> bytes:
@@ -33,7 +39,16 @@ def hash_of_line(salt: bytes, key: bytes) -> bytes:
 
 
 def hash_of_session(salt: bytes, agent: str, host: str, id_: str) -> bytes:
-    named = "\x00".join(("session", agent, host, id_)).encode("utf-8", "surrogatepass")
+    return _hash_of(salt, "session", agent, host, id_)
+
+
+def hash_of_name(salt: bytes, name: str) -> bytes:
+    """Of a file's name, without its folder."""
+    return _hash_of(salt, "name", name)
+
+
+def _hash_of(salt: bytes, *words: str) -> bytes:
+    named = "\x00".join(words).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(named, digest_size=HASH_BYTES, key=salt).digest()
 
 
@@ -51,6 +66,11 @@ class Erased:
 
     def __bool__(self) -> bool:
         return bool(self.erasures)
+
+    @property
+    def uncleared(self) -> list[Erasure]:
+        """Those of which something may still be in what was made of the store."""
+        return [each for each in self.erasures if not each.is_cleared]
 
     @property
     def has_lines(self) -> bool:
