@@ -105,12 +105,12 @@ def forms(text: str) -> list[bytes]:
 
 
 def places_with(memory: Memory, *texts: str) -> set[str]:
-    """Every place below our folder, unpacked, that has one of some texts."""
+    """Every place beside our store and in its cache, unpacked, that has one of some texts."""
     store = memory._store
     assert isinstance(store, Hdf5Store)
     wanted = [form for text in texts for form in forms(text)]
     found = {where for where, data in store.contents() if any(form in data for form in wanted)}
-    for path in store.path.parent.rglob("*"):
+    for path in {*store.path.parent.rglob("*"), *memory.config.cache.rglob("*")}:
         data = (path.read_bytes() if path.is_file() else b"") + os.fsencode(path.name)
         found |= {str(path)} if any(form in data for form in wanted) else set()
     return found

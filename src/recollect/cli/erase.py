@@ -290,7 +290,9 @@ def _told(
         screen.line(f"a copy that was not touched: {one_line(path)}")
     if not args.output:
         screen.note("no receipt was kept: -o FILE writes one")
-    screen.note("snapshots, exports and backups that you made keep what they have")
+    screen.note(
+        "snapshots, exports, parts and backups that you made keep what they have; where they are is not known"
+    )
     return 1 if found else 0
 
 

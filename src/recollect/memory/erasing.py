@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from recollect.values.erasures import Wanted
 
 RECEIPT = 1
+NOT_KNOWN = ("snapshots", "exports", "parts", "stores it was merged into", "backups")  # where they are
 
 
 def rehearse(memory: Memory, wanted: Wanted) -> Chosen:
@@ -203,6 +204,7 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]
             "found": sorted(found),
         },
         "not_touched": named_elsewhere(memory),
+        "not_known": list(NOT_KNOWN),
     }
 
 
