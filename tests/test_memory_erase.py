@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +240,38 @@ def test_own_files_are_named_for_the_person(memory: Memory, logs: Path) -> None:
     assert memory.sources_of_erased(chosen) == [str(path)]
     shutil.rmtree(path.parent)
     assert memory.sources_of_erased(chosen) == []
+
+
+def test_a_saved_thread_says_what_of_it_was_erased_and_holds_nothing_of_it(
+    memory: Memory, logs: Path
+) -> None:
+    memory.ingest([logs])
+    memory.index()
+    mixed, _ = memory.assemble("everything green without trouble")
+    assert {piece.session.facts.id for piece in mixed.pieces} == {ERASED, KEPT}
+    memory.save_thread(mixed, "both")
+    whole = replace(mixed, pieces=tuple(p for p in mixed.pieces if p.session.facts.id == ERASED))
+    memory.save_thread(whole, "one")
+    memory.edit_thread("one", "pin", piece=1)
+    assert {memory.saved_thread("both").project, memory.saved_thread("one").project} >= {canary("Folder")}
+    memory.snapshot(logs.parent / "copy.h5")
+
+    memory.erase(Wanted(session=ERASED))
+    memory.merge([logs.parent / "copy.h5"], own=True)
+
+    assert places_with(memory, *CANARIES) == set()
+    assert memory.saved_thread("one").project == ""
+    assert memory.saved_thread("one").pieces[0].pinned
+    for piece in memory.saved_pieces("one"):
+        assert (piece.piece, piece.says, piece.erased) == (None, "(erased)", len(piece.saved.ids))
+    assembly, conversation = memory.reassemble("both")
+    assert {piece.session.facts.id for piece in assembly.pieces} == {KEPT}
+    assert any("erased" in note for note in assembly.notes)
+    assert conversation.title == "both"
+    with pytest.raises(NotFound, match="erased"):
+        memory.reassemble("one")
+    memory.compact()
+    memory.reparse()
+    assert [each.name for each in memory.saved_threads()] in (["one", "both"], ["both", "one"])
+    assert sum(piece.erased for piece in memory.saved_pieces("both")) > 0
+    assert memory.check() == []

@@ -34,6 +34,7 @@ def record_of(erasure: Erasure) -> dict[str, Any]:
         "sessions": _packed(erasure.sessions),
         "lines": _packed(erasure.lines),
         "names": _packed(erasure.names),
+        "entries": _packed(erasure.entries),
         "counts": dict(erasure.counts),
     }
 
@@ -57,14 +58,14 @@ def erasure_of(record: Any) -> Erasure | None:
     try:
         salt = bytes.fromhex(text_of(record.get("salt")))
         sessions, lines = _unpacked(record.get("sessions")), _unpacked(record.get("lines"))
-        names = _unpacked(record.get("names"))
+        names, entries = _unpacked(record.get("names")), _unpacked(record.get("entries"))
     except (ValueError, binascii.Error):
         return None
     if len(salt) != SALT_BYTES:
         return None
     counts = tuple((name, count_of(n)) for name, n in dict_of(record.get("counts")).items())
     time_ms = min(count_of(record.get("time_ms")), _TIME_MS_MAX)
-    return Erasure(id_, time_ms, by, salt, sessions, lines, counts, names)
+    return Erasure(id_, time_ms, by, salt, sessions, lines, counts, names, entries)
 
 
 def forgotten_of(record: Any) -> str:

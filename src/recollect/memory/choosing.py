@@ -60,6 +60,7 @@ class Chosen:
     sessions: tuple[ChosenSession, ...]
     keys: tuple[bytes, ...]  # of the lines that must not come back
     texts: tuple[str, ...]  # of the entries that go
+    entries: tuple[int, ...]  # their rows
     counts: dict[str, int]
 
 
@@ -106,7 +107,9 @@ def choose(view: View, wanted: Wanted) -> Chosen:
         "responses": int(np.isin(usage.line.astype(np.int64), gone).sum()),
     }
     sessions = tuple(_told(view, row, row in whole, gone) for row in sorted({*whole, *touched}))
-    return Chosen(leaving, sessions, keys, tuple(each.text for each in texts if each.text), counts)
+    return Chosen(
+        leaving, sessions, keys, tuple(each.text for each in texts if each.text), tuple(entries), counts
+    )
 
 
 def _no_rows() -> Array:

@@ -14,25 +14,41 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from recollect.agents.registry import agents
 from recollect.intake.erased import erasures, forget_erasure, note_cleared, note_erasure
+from recollect.intake.notes import note
 from recollect.light.disk import Disk
 from recollect.light.sources import is_conversation
 from recollect.memory.choosing import Chosen, choose
 from recollect.memory.proof import Fingerprints, Looking, files_below, pieces_of_file
 from recollect.memory.reads import forget_reads
+from recollect.recall.saved import ids_saved, naming
+from recollect.search.projects import named
 from recollect.store.contract import LINES, HoldsBytes
-from recollect.values.erasures import SALT_BYTES, Erased, Erasure, hash_of_line, hash_of_name, hash_of_session
-from recollect.values.errors import UsageError
+from recollect.values.erasures import (
+    SALT_BYTES,
+    Erased,
+    Erasure,
+    hash_of_entry,
+    hash_of_line,
+    hash_of_name,
+    hash_of_session,
+)
+from recollect.values.errors import NotFound, UsageError
+from recollect.values.ids import line_key
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.store.contract import View, Writer
     from recollect.store.leaving import Leaving
     from recollect.values.erasures import Wanted
+    from recollect.values.stored import Source
 
 RECEIPT = 1
 NOT_KNOWN = ("snapshots", "exports", "parts", "stores it was merged into", "backups")  # where they are
@@ -50,14 +66,22 @@ def erase(memory: Memory, wanted: Wanted, *, now_ms: int) -> tuple[Chosen, dict[
     memory.checkpoint()
     went: list[Chosen] = []
     noted: list[Erasure] = []
+    retold: list[tuple[Source, list[bytes], list[dict[str, Any]]]] = []
 
     def leave(view: View) -> Leaving:
         went.append(choose(view, wanted))
-        noted.append(_erasure(view, went[-1], wanted, now_ms))
-        return went[-1].leaving
+        leaving = went[-1].leaving
+        retold[:] = naming(view, _lost_projects(view, leaving))
+        again = [view.line_rows(source) for source, _, _ in retold]
+        keys = {*went[-1].keys, *(line_key(data) for _, lines, _ in retold for data in lines)}
+        noted.append(_erasure(view, went[-1], keys, wanted, now_ms))
+        return replace(leaving, lines=np.unique(np.concatenate([leaving.lines, *again])))
 
     def then(writer: Writer) -> None:
         note_erasure(writer, host, noted[-1])
+        for source, _, records in retold:
+            for record in records:
+                note(writer, source.file, source.host, record)
 
     store.compact(leave, then)
     chosen, erasure = went[-1], noted[-1]
@@ -158,7 +182,18 @@ def forget(memory: Memory, id_: str, *, now_ms: int) -> Erasure:
     return erasure
 
 
-def _erasure(view: View, chosen: Chosen, wanted: Wanted, now_ms: int) -> Erasure:
+def _lost_projects(view: View, leaving: Leaving) -> set[str]:
+    """What projects are called of which no session stays: saved threads are told without them."""
+    stay: set[str] = set()
+    go: set[str] = set()
+    for known in (view, named(view)):
+        for row, session in known.session_rows().items():
+            if is_conversation(session.facts.agent):
+                (go if row in leaving.sessions else stay).add(session.facts.project)
+    return go - stay - {""}
+
+
+def _erasure(view: View, chosen: Chosen, keys: Iterable[bytes], wanted: Wanted, now_ms: int) -> Erasure:
     before = erasures(view)
     salt = before[-1].salt if before else secrets.token_bytes(SALT_BYTES)
     sessions = {
@@ -166,12 +201,23 @@ def _erasure(view: View, chosen: Chosen, wanted: Wanted, now_ms: int) -> Erasure
         for each in chosen.sessions
         if each.whole and is_conversation(each.session.facts.agent)
     }
-    lines = {hash_of_line(salt, key) for key in chosen.keys}
+    lines = {hash_of_line(salt, key) for key in keys}
     counts = tuple(chosen.counts.items())
     paths = {path for each in chosen.sessions if each.whole for path in each.paths}
     names = frozenset(hash_of_name(salt, os.path.basename(path)) for path in paths)
+    gone = set(chosen.entries)
+    entries = frozenset(hash_of_entry(salt, id_) for id_ in ids_saved(view) if _row_of(view, id_) in gone)
     id_ = secrets.token_hex(6)
-    return Erasure(id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts, names)
+    return Erasure(
+        id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts, names, entries
+    )
+
+
+def _row_of(view: View, entry: str) -> int:
+    try:
+        return view.find_entry(entry).row
+    except NotFound:
+        return -1
 
 
 def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]:

@@ -18,8 +18,8 @@ SALT_BYTES = 16
 class Erasure:
     """One erasing: when, by what kind of choice, how much, and the hashes of what went.
 
-    `names` are of the small files that hooks keep of what went. As long as it is not `is_cleared`, they and
-    whatever else was made of the old rows may still be there.
+    `entries` are those that saved threads name, `names` of the small files that hooks keep of what went. As
+    long as it is not `is_cleared`, they and whatever else was made of the old rows may still be there.
     """
 
     id: str
@@ -30,6 +30,7 @@ class Erasure:
     lines: frozenset[bytes]
     counts: tuple[tuple[str, int], ...] = ()
     names: frozenset[bytes] = frozenset()
+    entries: frozenset[bytes] = frozenset()
     is_cleared: bool = False
 
 
@@ -45,6 +46,10 @@ def hash_of_session(salt: bytes, agent: str, host: str, id_: str) -> bytes:
 def hash_of_name(salt: bytes, name: str) -> bytes:
     """Of a file's name, without its folder."""
     return _hash_of(salt, "name", name)
+
+
+def hash_of_entry(salt: bytes, id_: str) -> bytes:
+    return _hash_of(salt, "entry", id_)
 
 
 def _hash_of(salt: bytes, *words: str) -> bytes:
@@ -80,6 +85,10 @@ class Erased:
         return bool(id_) and any(
             hash_of_session(salt, agent, host, id_) in held for salt, held in self._sessions.items()
         )
+
+    def has_entry(self, id_: str) -> bool:
+        """Whether an entry that a saved thread names was erased."""
+        return any(hash_of_entry(each.salt, id_) in each.entries for each in self.erasures)
 
     def has_line(self, key: bytes) -> bool:
         return any(hash_of_line(salt, key) in held for salt, held in self._lines.items())
