@@ -144,3 +144,14 @@ def test_an_erase_that_was_cut_short_is_completed_by_the_next_one(
 
 def interrupted(*_: object, **__: object) -> None:
     raise ZeroDivisionError
+
+
+def test_a_dry_run_by_text_shows_a_few_places(taken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("--match", "clock skew"), ("--regex", "clock.skew")):
+        assert run(taken, "erase", *words, "--dry-run") == 0
+        shown = capsys.readouterr().out
+        assert 1 <= shown.count("for example: ") <= 3
+        assert "clock skew" in shown
+        assert run(taken, "erase", *words, "--dry-run", "--json") == 0
+        assert "clock skew" in told(capsys)["glimpses"][0]
+    assert run(taken, "erase", "--regex", "(clock", "--dry-run") == 2

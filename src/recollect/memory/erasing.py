@@ -48,19 +48,23 @@ if TYPE_CHECKING:
     from recollect.store.contract import View, Writer
     from recollect.store.leaving import Leaving
     from recollect.values.erasures import Wanted
+    from recollect.values.reports import Progress
     from recollect.values.stored import Source
 
 RECEIPT = 1
+SEARCHING = "searching"  # what the progress of looking for it is told as
 NOT_KNOWN = ("snapshots", "exports", "parts", "stores it was merged into", "backups")  # where they are
 
 
-def rehearse(memory: Memory, wanted: Wanted) -> Chosen:
+def rehearse(memory: Memory, wanted: Wanted, progress: Progress | None = None) -> Chosen:
     """What would go, with what waits in the journal; nothing is changed."""
     with memory.view() as view:
-        return choose(getattr(view, "base", view), wanted)
+        return choose(getattr(view, "base", view), wanted, progress)
 
 
-def erase(memory: Memory, wanted: Wanted, *, now_ms: int) -> tuple[Chosen, dict[str, Any]]:
+def erase(
+    memory: Memory, wanted: Wanted, progress: Progress | None = None, *, now_ms: int
+) -> tuple[Chosen, dict[str, Any]]:
     """Erase, remember, clear what was made of it, look for it; returns what went and the receipt."""
     store, host = memory._store, memory.config.host
     memory.checkpoint()
@@ -69,7 +73,7 @@ def erase(memory: Memory, wanted: Wanted, *, now_ms: int) -> tuple[Chosen, dict[
     retold: list[tuple[Source, list[bytes], list[dict[str, Any]]]] = []
 
     def leave(view: View) -> Leaving:
-        went.append(choose(view, wanted))
+        went.append(choose(view, wanted, progress))
         leaving = went[-1].leaving
         retold[:] = naming(view, _lost_projects(view, leaving))
         again = [view.line_rows(source) for source, _, _ in retold]
@@ -83,10 +87,10 @@ def erase(memory: Memory, wanted: Wanted, *, now_ms: int) -> tuple[Chosen, dict[
             for record in records:
                 note(writer, source.file, source.host, record)
 
-    store.compact(leave, then)
+    store.compact(leave, then, progress)
     chosen, erasure = went[-1], noted[-1]
     memory.checkpoint()  # clears what was made; of what was appended meanwhile nothing erased is taken
-    return chosen, _receipt(memory, chosen, erasure)
+    return chosen, _receipt(memory, chosen, erasure, progress)
 
 
 def clear_rest(memory: Memory, writer: Writer, left: Sequence[Erasure], *, now_ms: int) -> None:
@@ -149,7 +153,9 @@ def erasure_of(memory: Memory, session: str) -> Erasure | None:
     return None
 
 
-def verify(memory: Memory, receipt: dict[str, Any], texts: Iterable[str] = ()) -> dict[str, Any]:
+def verify(
+    memory: Memory, receipt: dict[str, Any], texts: Iterable[str] = (), progress: Progress | None = None
+) -> dict[str, Any]:
     """Look for what a receipt is of, and for some texts, in everything of ours on disk."""
     try:
         salt = bytes.fromhex(receipt["salt"])
@@ -161,7 +167,7 @@ def verify(memory: Memory, receipt: dict[str, Any], texts: Iterable[str] = ()) -
         ) from error
     with memory._store.view() as view:
         stands = any(each.id == id_ for each in erasures(view))
-    found, files, size = _look(memory, Looking(prints, tuple(texts)))
+    found, files, size = _look(memory, Looking(prints, tuple(texts)), progress)
     return {"erasure": id_, "remembered": stands, "found": sorted(found), "files": files, "bytes": size}
 
 
@@ -220,13 +226,13 @@ def _row_of(view: View, entry: str) -> int:
         return -1
 
 
-def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]:
+def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progress | None) -> dict[str, Any]:
     """What was done and how it was looked for, without a word of it."""
     salt = secrets.token_bytes(SALT_BYTES)
     prints = Fingerprints.of(salt, chosen.texts)
     with memory._store.view() as view:
         info = view.info()
-    places, files, size = _look(memory, Looking(prints))
+    places, files, size = _look(memory, Looking(prints), progress)
     said = places.pop(
         LINES, set()
     )  # by lines that stay: others said the same, of which nothing can be proven
@@ -254,14 +260,20 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]
     }
 
 
-def _look(memory: Memory, looking: Looking) -> tuple[dict[str, set[tuple[int, bytes]]], int, int]:
+def _look(
+    memory: Memory, looking: Looking, progress: Progress | None
+) -> tuple[dict[str, set[tuple[int, bytes]]], int, int]:
     """What is found where; how many files and streams were searched, and how many bytes, unpacked."""
     found: dict[str, set[tuple[int, bytes]]] = {}
     places: set[str] = set()
     size = 0
+    with memory._store.view() as view:
+        total = view.raw_sizes().total + memory.footprint().bytes
     for where, data in _everything(memory):
         places.add(where)
         size += len(data)
+        if progress is not None:
+            progress(SEARCHING, size, max(size, total))
         if told := looking.found_in(data):
             found.setdefault(where, set()).update(told)
     return found, len(places), size
