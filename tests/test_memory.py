@@ -160,7 +160,11 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "forget_erasure": lambda memory, _: (
         memory.forget_erasure(memory.erase(Wanted(session=SESSION))[1]["id"]).by
     ),
-    "finish_erasing": lambda memory, _: (memory.erase(Wanted(session=SESSION)), memory.finish_erasing())[1],
+    "fleet": lambda memory, _: (memory.fleet.status(),),
+    "finish_erasing": lambda memory, _: (
+        [each.is_cleared for each in (memory.erase(Wanted(session=SESSION)) and memory.erasures()) or ()],
+        memory.finish_erasing(),
+    ),
     "glimpses": lambda memory, _: memory.glimpses(
         memory.erasable(Wanted(regex=".")), Wanted(regex="[a-z]{3}")
     ),
