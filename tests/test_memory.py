@@ -150,11 +150,23 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "entity": lambda memory, _: memory.index() and memory.entity("tokens.py").days,
     "erasable": lambda memory, _: memory.erasable(Wanted(session=SESSION)).counts,
     "erase": lambda memory, _: (memory.erase(Wanted(session=SESSION))[0].counts, sessions(memory)),
+    "erasure_of": lambda memory, _: (
+        memory.erasure_of(SESSION),
+        memory.erase(Wanted(session=SESSION)) and getattr(memory.erasure_of(SESSION), "by", ""),
+    ),
     "erasures": lambda memory, _: (
         memory.erase(Wanted(session=SESSION)) and [each.by for each in memory.erasures()]
     ),
     "forget_erasure": lambda memory, _: (
         memory.forget_erasure(memory.erase(Wanted(session=SESSION))[1]["id"]).by
+    ),
+    "fleet": lambda memory, _: (memory.fleet.status(),),
+    "finish_erasing": lambda memory, _: (
+        [each.is_cleared for each in (memory.erase(Wanted(session=SESSION)) and memory.erasures()) or ()],
+        memory.finish_erasing(),
+    ),
+    "glimpses": lambda memory, _: memory.glimpses(
+        memory.erasable(Wanted(regex=".")), Wanted(regex="[a-z]{3}")
     ),
     "sources_of_erased": lambda memory, _: [
         Path(each).name for each in memory.sources_of_erased(memory.erasable(Wanted(session=SESSION)))

@@ -6,132 +6,45 @@ import base64
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.canaries import (
+    CANARIES,
+    ERASED,
+    HOST,
+    KEPT,
+    canary,
+    forms,
+    ours,
+    places_with,
+    record,
+    talk,
+    write,
+    write_logs,
+)
 
-from recollect.config import Config
 from recollect.intake.erased import erased
 from recollect.memory import Memory
 from recollect.memory.proof import Fingerprints, Looking
-from recollect.store.hdf5.engine import Hdf5Store
 from recollect.testing.taken import kept_in, shown_in
 from recollect.values.erasures import Wanted
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.records import Provenance, Segment, SourceFile
 from recollect.values.stored import source_bytes
 
-HOST = "harbor"
-ERASED = "c0ffee00-0000-4000-8000-00000000000a"
-KEPT = "5afe0000-0000-4000-8000-00000000000b"
-
-
-def canary(name: str) -> str:
-    return f"CANARY{name}Zq7"
-
-
-def record(id_: str, number: int, kind: str, content: Any, **more: Any) -> dict[str, Any]:
-    return {
-        "type": kind,
-        "uuid": f"{id_[:8]}-{number}",
-        "parentUuid": f"{id_[:8]}-{number - 1}" if number else None,
-        "sessionId": id_,
-        "timestamp": f"2026-03-02T10:00:{number:02d}.000Z",
-        "cwd": more.pop("cwd", "/home/ada/harbor"),
-        "gitBranch": more.pop("branch", "main"),
-        "version": "2.1.0",
-        "message": {"role": kind, "content": content, **more},
-    }
-
-
-def talk(id_: str, word: str, **places: str) -> list[dict[str, Any]]:
-    """A conversation with a word in every field that we read."""
-    usage = {"input_tokens": 11, "output_tokens": 7}
-    call = {
-        "type": "tool_use",
-        "id": f"toolu_{word}",
-        "name": f"tool{word}",
-        "input": {"command": f"make {word} everything at once"},
-    }
-    result = {
-        "type": "tool_result",
-        "tool_use_id": f"toolu_{word}",
-        "content": f"built {word} without any trouble\nsecond line",
-    }
-    answer: list[Any] = [
-        {"type": "text", "text": f"Done: {word} works now, decision: keep {word} as it is."},
-        call,
-    ]
-    ids = {"id": f"msg_{word}", "model": f"model-{word}", "usage": usage}
-    return [
-        record(
-            id_, 0, "user", f"Please fix {word}, it fails in src/{word}/main.py since yesterday.", **places
-        ),
-        record(id_, 1, "assistant", answer, **ids, **places),
-        record(id_, 2, "user", [result], **places),
-        record(
-            id_,
-            3,
-            "assistant",
-            [{"type": "text", "text": f"All of {word} is green. \u00dcber {word}."}],
-            id=f"msg2_{word}",
-            model=f"model-{word}",
-            usage=usage,
-            **places,
-        ),
-        {"type": "summary", "summary": f"Summary about {word}", "leafUuid": f"{id_[:8]}-3"},
-    ]
-
-
-def write(path: Path, records: list[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(each) + "\n" for each in records))
-    return path
-
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    folder = tmp_path / "logs"
-    word = canary("Body")
-    places = {"cwd": f"/home/ada/{canary('Folder')}", "branch": canary("Branch")}
-    write(folder / canary("Path") / f"{ERASED}.jsonl", talk(ERASED, word, **places))
-    write(folder / "harbor" / f"{KEPT}.jsonl", talk(KEPT, "gasket"))
-    return folder
+    return write_logs(tmp_path / "logs")
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Any:
-    ours = tmp_path / "ours"
-    with Memory.open(
-        ours / "memory.h5", config=Config(ours / "memory.h5", HOST, cache=ours / "cache")
-    ) as made:
+    with Memory.open(config=ours(tmp_path / "ours")) as made:
         yield made
-
-
-def forms(text: str) -> list[bytes]:
-    """Written independently of the product: plain, UTF-16, base64 at three alignments."""
-    plain = text.encode()
-    found = [plain, text.encode("utf-16-le"), text.encode("utf-16-be")]
-    for before in range(3):
-        coded = base64.b64encode(b"x" * before + plain)
-        found.append(coded[4 if before else 0 : len(coded) - 4])
-    return found
-
-
-def places_with(memory: Memory, *texts: str) -> set[str]:
-    """Every place below our folder, unpacked, that has one of some texts."""
-    store = memory._store
-    assert isinstance(store, Hdf5Store)
-    wanted = [form for text in texts for form in forms(text)]
-    found = {where for where, data in store.contents() if any(form in data for form in wanted)}
-    for path in store.path.parent.rglob("*"):
-        data = (path.read_bytes() if path.is_file() else b"") + os.fsencode(path.name)
-        found |= {str(path)} if any(form in data for form in wanted) else set()
-    return found
-
-
-CANARIES = tuple(map(canary, ("Body", "Path", "Folder", "Branch")))
 
 
 def used_in_every_way(memory: Memory, logs: Path) -> None:
@@ -327,3 +240,38 @@ def test_own_files_are_named_for_the_person(memory: Memory, logs: Path) -> None:
     assert memory.sources_of_erased(chosen) == [str(path)]
     shutil.rmtree(path.parent)
     assert memory.sources_of_erased(chosen) == []
+
+
+def test_a_saved_thread_says_what_of_it_was_erased_and_holds_nothing_of_it(
+    memory: Memory, logs: Path
+) -> None:
+    memory.ingest([logs])
+    memory.index()
+    mixed, _ = memory.assemble("everything green without trouble")
+    assert {piece.session.facts.id for piece in mixed.pieces} == {ERASED, KEPT}
+    memory.save_thread(mixed, "both")
+    whole = replace(mixed, pieces=tuple(p for p in mixed.pieces if p.session.facts.id == ERASED))
+    memory.save_thread(whole, "one")
+    memory.edit_thread("one", "pin", piece=1)
+    assert {memory.saved_thread("both").project, memory.saved_thread("one").project} >= {canary("Folder")}
+    memory.snapshot(logs.parent / "copy.h5")
+
+    memory.erase(Wanted(session=ERASED))
+    memory.merge([logs.parent / "copy.h5"], own=True)
+
+    assert places_with(memory, *CANARIES) == set()
+    assert memory.saved_thread("one").project == ""
+    assert memory.saved_thread("one").pieces[0].pinned
+    for piece in memory.saved_pieces("one"):
+        assert (piece.piece, piece.says, piece.erased) == (None, "(erased)", len(piece.saved.ids))
+    assembly, conversation = memory.reassemble("both")
+    assert {piece.session.facts.id for piece in assembly.pieces} == {KEPT}
+    assert any("erased" in note for note in assembly.notes)
+    assert conversation.title == "both"
+    with pytest.raises(NotFound, match="erased"):
+        memory.reassemble("one")
+    memory.compact()
+    memory.reparse()
+    assert [each.name for each in memory.saved_threads()] in (["one", "both"], ["both", "one"])
+    assert sum(piece.erased for piece in memory.saved_pieces("both")) > 0
+    assert memory.check() == []

@@ -116,3 +116,42 @@ def test_the_agents_own_files_are_deleted_only_on_a_second_word(
     assert len(deleted) == 1
     assert not Path(deleted[0]).exists()
     assert log.exists()
+
+
+def test_a_repeated_erase_says_that_it_is_done(taken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(taken, "erase", SESSION, "--yes") == 0
+    capsys.readouterr()
+    assert run(taken, "erase", SESSION, "--yes") == 0
+    assert "already erased" in capsys.readouterr().out
+    assert run(taken, "erase", SESSION, "--dry-run", "--json") == 0
+    already = told(capsys)
+    assert len(already["already"]) == 12
+    assert already["completed"] == []
+    assert run(taken, "erase", SESSION.replace("0", "1"), "--yes") != 0
+
+
+def test_an_erase_that_was_cut_short_is_completed_by_the_next_one(
+    taken: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as cut:
+        cut.setattr("recollect.memory.erasing.note_cleared", interrupted)
+        assert run(taken, "erase", SESSION, "--yes") == 70
+    capsys.readouterr()
+    assert run(taken, "erase", SESSION[:6], "--yes") == 0
+    assert "cut short" in capsys.readouterr().err
+    assert run(taken, "erase", SESSION[:6], "--yes") != 0, "only a whole id tells that it was erased"
+
+
+def interrupted(*_: object, **__: object) -> None:
+    raise ZeroDivisionError
+
+
+def test_a_dry_run_by_text_shows_a_few_places(taken: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("--match", "clock skew"), ("--regex", "clock.skew")):
+        assert run(taken, "erase", *words, "--dry-run") == 0
+        shown = capsys.readouterr().out
+        assert 1 <= shown.count("for example: ") <= 3
+        assert "clock skew" in shown
+        assert run(taken, "erase", *words, "--dry-run", "--json") == 0
+        assert "clock skew" in told(capsys)["glimpses"][0]
+    assert run(taken, "erase", "--regex", "(clock", "--dry-run") == 2

@@ -86,7 +86,7 @@ class CarelessStory(ErasingStory):
     def erase(self, store: Hdf5Store) -> None:
         with store.view() as view:
             chosen = choose(view, Wanted(session=GONE))
-            erasure = erasing._erasure(view, chosen, Wanted(session=GONE), 7)
+            erasure = erasing._erasure(view, chosen, chosen.keys, Wanted(session=GONE), 7)
         memory(store).checkpoint()
         store.compact(lambda view: choose(view, Wanted(session=GONE)).leaving)
         with store.writer() as writer:

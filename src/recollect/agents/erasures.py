@@ -18,6 +18,7 @@ from recollect.values.records import Entry, Kind, Parsed, SessionFacts
 ERASURES: Final = "erasures"  # the session that they are
 ERASURE: Final = "erasure"
 FORGET: Final = "forget-erasure"
+CLEARED: Final = "erasure-cleared"
 
 _TIME_MS_MAX: Final = 2**53 - 1
 _ID_CHARS_MAX: Final = 64
@@ -32,6 +33,8 @@ def record_of(erasure: Erasure) -> dict[str, Any]:
         "salt": erasure.salt.hex(),
         "sessions": _packed(erasure.sessions),
         "lines": _packed(erasure.lines),
+        "names": _packed(erasure.names),
+        "entries": _packed(erasure.entries),
         "counts": dict(erasure.counts),
     }
 
@@ -39,6 +42,11 @@ def record_of(erasure: Erasure) -> dict[str, Any]:
 def forgetting(id_: str, time_ms: int) -> dict[str, Any]:
     """The record that takes an erasure back."""
     return {"type": FORGET, "id": id_, "time_ms": time_ms}
+
+
+def clearing(id_: str, time_ms: int) -> dict[str, Any]:
+    """The record that nothing is left of what was made of erased rows."""
+    return {"type": CLEARED, "id": id_, "time_ms": time_ms}
 
 
 def erasure_of(record: Any) -> Erasure | None:
@@ -50,19 +58,29 @@ def erasure_of(record: Any) -> Erasure | None:
     try:
         salt = bytes.fromhex(text_of(record.get("salt")))
         sessions, lines = _unpacked(record.get("sessions")), _unpacked(record.get("lines"))
+        names, entries = _unpacked(record.get("names")), _unpacked(record.get("entries"))
     except (ValueError, binascii.Error):
         return None
     if len(salt) != SALT_BYTES:
         return None
     counts = tuple((name, count_of(n)) for name, n in dict_of(record.get("counts")).items())
     time_ms = min(count_of(record.get("time_ms")), _TIME_MS_MAX)
-    return Erasure(id_, time_ms, by, salt, sessions, lines, counts)
+    return Erasure(id_, time_ms, by, salt, sessions, lines, counts, names, entries)
 
 
 def forgotten_of(record: Any) -> str:
     """The id of the erasure that a record takes back, "" for any other record."""
+    return _id_of(record, FORGET)
+
+
+def cleared_of(record: Any) -> str:
+    """The id of the erasure that a record says is cleared, "" for any other record."""
+    return _id_of(record, CLEARED)
+
+
+def _id_of(record: Any, type_: str) -> str:
     record = dict_of(record)
-    return text_of(record.get("id"))[:_ID_CHARS_MAX] if record.get("type") == FORGET else ""
+    return text_of(record.get("id"))[:_ID_CHARS_MAX] if record.get("type") == type_ else ""
 
 
 class ErasureParser:
@@ -73,7 +91,7 @@ class ErasureParser:
 
     def parse(self, record: Any, /) -> Parsed:
         kind = text_of(dict_of(record).get("type"))
-        if erasure_of(record) is None and not forgotten_of(record):
+        if erasure_of(record) is None and not forgotten_of(record) and not cleared_of(record):
             return unknown(kind)
         time_ms = min(count_of(dict_of(record).get("time_ms")), _TIME_MS_MAX)
         self.facts.saw(time_ms)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.columns import PROJECT, Column
 from recollect.cli.open_memory import open_memory
+from recollect.cli.progress import Progress
 from recollect.cli.screen import is_terminal
 from recollect.cli.words import add_command, day
 from recollect.light.disk import replace_file
@@ -25,8 +26,14 @@ if TYPE_CHECKING:
     from recollect.cli.screen import Screen
     from recollect.memory import Memory
     from recollect.memory.choosing import Chosen
+    from recollect.values.erasures import Erasure
 
 _NAMED_MAX = 50
+_PARTS = {
+    "choosing": "looking through all lines",
+    "rewriting": "writing the store anew",
+    "searching": "searching for what went",
+}
 
 
 def add_words(commands: Any) -> None:
@@ -54,7 +61,9 @@ def add_words(commands: Any) -> None:
     command.add_argument("--since", type=day, metavar="DAY", help="what was said on this day or later")
     command.add_argument("--until", type=day, metavar="DAY", help="what was said up to this day, with it")
     command.add_argument("--match", metavar="TEXT", default="", help="every line with this text in it")
-    command.add_argument("--regex", metavar="PATTERN", default="", help="every line that fits a pattern")
+    command.add_argument(
+        "--regex", metavar="PATTERN", default="", help="every line that fits a pattern; 2 s a line"
+    )
     command.add_argument("--sources", action="store_true", help="delete the agents' own files too")
     command.add_argument("--dry-run", action="store_true", help="show what would go, and change nothing")
     command.add_argument(
@@ -82,17 +91,39 @@ def erase(args: argparse.Namespace, screen: Screen) -> int:
             return _forget(memory, args.forget_erasure, screen)
         if args.verify:
             return _verify(memory, args, screen)
-        wanted = _wanted(memory, args)
-        would = memory.erasable(wanted)
+        finished = [] if args.dry_run else memory.finish_erasing()
+        try:
+            wanted = _wanted(memory, args)
+            with _progress(screen).running() as progress:
+                would = memory.erasable(wanted, progress=progress)
+        except NotFound:
+            done = memory.erasure_of(args.id) if args.id else None
+            if done is None and not finished:
+                raise
+            return _already(done, finished, screen)
+        _finished(finished, screen)
         if args.dry_run:
-            return _told_only(memory, would, screen)
+            return _told_only(memory, would, memory.glimpses(would, wanted), screen)
         if not args.yes:
             _show(would, screen)
             _ask(f"Erase {many(would.counts['lines'], 'line')} for good?", screen)
-        chosen, receipt = memory.erase(wanted)
+        chosen, receipt = _erased(memory, wanted, screen)
         _write_receipt(receipt, args.output)
         deleted = _delete_sources(memory, chosen, args, screen) if args.sources else []
         return _told(memory, chosen, receipt, deleted, args, screen)
+
+
+def _erased(memory: Memory, wanted: Wanted, screen: Screen) -> tuple[Chosen, dict[str, Any]]:
+    try:
+        with _progress(screen).running() as progress:
+            return memory.erase(wanted, progress=progress)
+    except KeyboardInterrupt:
+        screen.note("what `recollect erase --list` lists is erased; else nothing was changed")
+        raise
+
+
+def _progress(screen: Screen) -> Progress:
+    return Progress(screen, "erasing", parts=_PARTS)
 
 
 def _wanted(memory: Memory, args: argparse.Namespace) -> Wanted:
@@ -119,6 +150,26 @@ def _wanted(memory: Memory, args: argparse.Namespace) -> Wanted:
         int(args.since.timestamp() * 1000) if args.since else 0,
         int(until.timestamp() * 1000) if until else 0,
     )
+
+
+def _already(done: Erasure | None, finished: Sequence[Erasure], screen: Screen) -> int:
+    """Nothing is left to erase: an earlier one did it, or was completed just now."""
+    if screen.json:
+        told = {"already": done.id if done else "", "completed": [each.id for each in finished]}
+        screen.object("erased-already", told)
+        return 0
+    _finished(finished, screen)
+    if done is not None:
+        screen.line(f"already erased: erasure {done.id}")
+    else:
+        screen.line("nothing else in the store is so")
+    return 0
+
+
+def _finished(finished: Sequence[Erasure], screen: Screen) -> None:
+    for each in finished:
+        lines = many(dict(each.counts).get("lines", 0), "line")
+        screen.note(f"erasure {each.id} of {lines} was cut short, and is complete now; it has no receipt")
 
 
 def _named(memory: Memory, id_: str) -> tuple[str, str]:
@@ -153,6 +204,12 @@ def _show(chosen: Chosen, screen: Screen) -> None:
     screen.table(columns, rows)
     if len(chosen.sessions) > _NAMED_MAX:
         screen.line(f"and {many(len(chosen.sessions) - _NAMED_MAX, 'session')} more")
+    evicted = [each.evicted for each in chosen.sessions if each.evicted]
+    if evicted:
+        screen.line(
+            f"of {many(len(evicted), 'session')} {many(sum(evicted), 'line')} were evicted, and are gone "
+            "already: what goes is what is kept of them"
+        )
 
 
 def _object(chosen: Chosen) -> dict[str, Any]:
@@ -164,18 +221,22 @@ def _object(chosen: Chosen) -> dict[str, Any]:
             "whole": each.whole,
             "lines": each.lines,
             "bytes": each.bytes,
+            "evicted": each.evicted,
         }
         for each in chosen.sessions
     ]
     return {"sessions": sessions, "counts": chosen.counts}
 
 
-def _told_only(memory: Memory, would: Chosen, screen: Screen) -> int:
+def _told_only(memory: Memory, would: Chosen, glimpses: Sequence[str], screen: Screen) -> int:
     files = memory.sources_of_erased(would)
     if screen.json:
-        screen.object("erase", {"dry_run": True, **_object(would), "sources": files})
+        told = {"dry_run": True, **_object(would), "glimpses": list(glimpses), "sources": files}
+        screen.object("erase", told)
         return 0
     _show(would, screen)
+    for text in glimpses:
+        screen.line(f"for example: {text}")
     for path in files:
         screen.line(f"the agent's own file stays, unless --sources: {one_line(path)}")
     screen.note("nothing was changed: this was a dry run")
@@ -259,7 +320,9 @@ def _told(
         screen.line(f"a copy that was not touched: {one_line(path)}")
     if not args.output:
         screen.note("no receipt was kept: -o FILE writes one")
-    screen.note("snapshots, exports and backups that you made keep what they have")
+    screen.note(
+        "snapshots, exports, parts and backups that you made keep what they have; where they are is not known"
+    )
     return 1 if found else 0
 
 
@@ -312,9 +375,9 @@ def _verify(memory: Memory, args: argparse.Namespace, screen: Screen) -> int:
         raise NotFound(
             f"{args.verify}: no receipt could be read", hint="give the file that -o wrote"
         ) from error
-    told = memory.verify_erasure(
-        receipt if isinstance(receipt, dict) else {}, [args.match] if args.match else []
-    )
+    texts = [args.match] if args.match else []
+    with _progress(screen).running() as progress:
+        told = memory.verify_erasure(receipt if isinstance(receipt, dict) else {}, texts, progress=progress)
     if screen.json:
         screen.object("erasure-verified", told)
         return 1 if told["found"] else 0

@@ -163,9 +163,12 @@ def _print_pieces(pieces: list[OpenedPiece], screen: Screen) -> None:
         Column("begins", gives=TITLE),
     ]
     screen.table(columns, [_piece_row(each) for each in pieces])
-    gone = sum(each.gone for each in pieces)
+    erased = sum(each.erased for each in pieces)
+    gone = sum(each.gone for each in pieces) - erased
     if gone:
         screen.note(f"{many(gone, 'entry', 'entries')} of it are no longer in the memory")
+    if erased:
+        screen.note(f"{many(erased, 'entry', 'entries')} of it were erased")
 
 
 def _piece_row(each: OpenedPiece) -> list[Part]:

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.agents.decode import BadLine, decode
-from recollect.agents.erasures import ERASURES, erasure_of, forgetting, forgotten_of, record_of
+from recollect.agents.erasures import (
+    ERASURES,
+    cleared_of,
+    clearing,
+    erasure_of,
+    forgetting,
+    forgotten_of,
+    record_of,
+)
 from recollect.agents.fields import count_of, dict_of
 from recollect.agents.saved import erasures_file
 from recollect.intake.notes import note
@@ -39,6 +48,8 @@ def _held(lines: Iterable[bytes]) -> list[Erasure]:
             erasure = erasure_of(record)
             if erasure is not None:
                 found[erasure.id] = erasure
+            elif (cleared := found.get(cleared_of(record))) is not None:
+                found[cleared.id] = replace(cleared, is_cleared=True)
             else:
                 found.pop(forgotten_of(record), None)
     return list(found.values())
@@ -53,6 +64,11 @@ def erased_in(views: Iterable[View]) -> Erased:
 def note_erasure(writer: Writer, host: str, erasure: Erasure) -> None:
     """Remember an erasing; the caller commits."""
     note(writer, erasures_file(), host, record_of(erasure))
+
+
+def note_cleared(writer: Writer, host: str, erasure: Erasure, *, now_ms: int) -> None:
+    """Remember that nothing made of the erased rows is left; the caller commits."""
+    note(writer, erasures_file(), host, clearing(erasure.id, now_ms))
 
 
 def forget_erasure(writer: Writer, host: str, id_: str, *, now_ms: int) -> Erasure:

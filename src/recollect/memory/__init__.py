@@ -149,7 +149,8 @@ class Memory(Known, Joining, Retained, Forgetting):
         writing = self._store.rehearsal() if dry_run else self._store.writer(timeout=timeout)
         with without_collector(), writing as writer:
             own = self._own_logs()
-            ingest = Ingest(writer, self.config.host, progress, own)
+            erased = None if dry_run else self._cleared(writer)
+            ingest = Ingest(writer, self.config.host, progress, own, erased)
             ingest.report.skipped = found.skipped
             marked = own.mark_stored(writer)
             folded = ingest.fold(self._store.pending(patient=not dry_run))
@@ -209,7 +210,7 @@ class Memory(Known, Joining, Retained, Forgetting):
 
         with self._store.writer(timeout=timeout) as writer:
             own = self._own_logs()
-            ingest = Ingest(writer, self.config.host, own=own)
+            ingest = Ingest(writer, self.config.host, own=own, erased=self._cleared(writer))
             marked = own.mark_stored(writer)
             folded = ingest.fold(self._store.pending())
             ingest.compare_captured()
@@ -752,6 +753,8 @@ class Memory(Known, Joining, Retained, Forgetting):
         from recollect.insight.derive import derive, left_to_derive, reading_ahead
 
         waiting = self._fold_if_free()
+        with contextlib.suppress(StoreBusy, StoreWriteFailed):
+            self.finish_erasing(timeout=0.0)
         is_busy = False
         with reading_ahead(self._store) as ahead:
             self.indexes.catch_up(progress=progress)

@@ -7,8 +7,9 @@ a line; such a session goes whole.
 
 from __future__ import annotations
 
+import contextlib
 import json
-import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,20 +22,28 @@ from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.ingest import parse_lines
 from recollect.light.project import project_of
 from recollect.light.sources import is_conversation
+from recollect.search.digest_rows import DIGESTS, key_of
+from recollect.search.evicted import Evicted
 from recollect.search.joining import joined_sessions
+from recollect.search.patterns import Patterns
 from recollect.search.projects import by_name, named
+from recollect.search.query import ready_pattern
+from recollect.search.run import PATTERN_SECONDS
 from recollect.search.vectors.pieces import pieces_of
 from recollect.store.leaving import Leaving
 from recollect.store.merge import merge_facts
 from recollect.values.erasures import Wanted
-from recollect.values.errors import NotFound, UsageError
+from recollect.values.errors import DerivedDamaged, NotFound, UsageError
 from recollect.values.ids import line_key, name_key
 from recollect.values.records import LineFlag, Relation, SessionFacts
+from recollect.values.retention import EvictedSession, SessionName
 from recollect.values.stored import Session, Source
 
 if TYPE_CHECKING:
     from recollect.store.contract import Array, View
+    from recollect.values.reports import Progress
 
+CHOOSING = "choosing"  # what the progress of looking through all lines is told as
 _ROWS_AT_ONCE = 2048
 _SHORT_BYTES = (
     64  # a line this short may be in any session; with a whole session that went it is not remembered
@@ -50,6 +59,7 @@ class ChosenSession:
     lines: int
     bytes: int
     paths: tuple[str, ...]
+    evicted: int = 0  # lines of it that were gone already
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +70,18 @@ class Chosen:
     sessions: tuple[ChosenSession, ...]
     keys: tuple[bytes, ...]  # of the lines that must not come back
     texts: tuple[str, ...]  # of the entries that go
+    entries: tuple[int, ...]  # their rows
     counts: dict[str, int]
 
 
-def choose(view: View, wanted: Wanted) -> Chosen:
+def choose(view: View, wanted: Wanted, progress: Progress | None = None) -> Chosen:
     """What of a view is wanted to go. Reads what goes, and all lines where a text is asked for."""
     known = by_name(named(view))
     whole = _sessions(known, wanted)
     lines = _no_rows()
     if wanted.is_by_line:
         within = whole if whole is not None else {row for row, _ in view.session_rows().items()}
-        whole, lines = _lines(view, wanted, within)
+        whole, lines = _lines(view, wanted, within, progress or (lambda what, done, total: None))
     whole = _with_subagents(view, whole or set())
     gone = np.union1d(view.lines_only_of(sorted(whole)), lines)
     if not len(gone) and not whole:
@@ -105,8 +116,11 @@ def choose(view: View, wanted: Wanted) -> Chosen:
         "entries": len(entries),
         "responses": int(np.isin(usage.line.astype(np.int64), gone).sum()),
     }
-    sessions = tuple(_told(view, row, row in whole, gone) for row in sorted({*whole, *touched}))
-    return Chosen(leaving, sessions, keys, tuple(each.text for each in texts if each.text), counts)
+    thinned = Evicted(view).sessions
+    sessions = tuple(_told(view, row, row in whole, gone, thinned) for row in sorted({*whole, *touched}))
+    return Chosen(
+        leaving, sessions, keys, tuple(each.text for each in texts if each.text), tuple(entries), counts
+    )
 
 
 def _no_rows() -> Array:
@@ -165,7 +179,7 @@ def _with_subagents(view: View, rows: set[int]) -> set[int]:
     return found
 
 
-def _lines(view: View, wanted: Wanted, within: set[int]) -> tuple[set[int], Array]:
+def _lines(view: View, wanted: Wanted, within: set[int], progress: Progress) -> tuple[set[int], Array]:
     """The sessions that go whole, and the lines, of some sessions, that are wanted to go."""
     if wanted.entry:
         entry = view.find_entry(wanted.entry)
@@ -176,21 +190,49 @@ def _lines(view: View, wanted: Wanted, within: set[int]) -> tuple[set[int], Arra
     timed = _timed(view, wanted, within) if wanted.since_ms or wanted.until_ms else None
     if not (wanted.match or wanted.regex):
         return whole, np.array(sorted(timed or ()), np.int64)
-    has = _searching(wanted)
-    for row, session in view.session_rows().items():
-        if row not in within or (session.facts.id == ERASURES and not is_conversation(session.facts.agent)):
-            continue
-        for source in view.sources(session):
-            if timed is None and (has(_bytes(source.file.path)) or has(_bytes(session.facts.id))):
-                whole.add(row)
-            rows = view.line_rows(source).tolist()
-            for line, stored in zip(rows, view.lines(source), strict=True):
-                if line in seen or (timed is not None and line not in timed):
-                    continue
-                seen.add(line)
-                if has(stored.data):
-                    found.add(line)
+    done, total = 0, view.raw_sizes().total
+    with searching(wanted) as has:
+        if timed is None:
+            whole |= {row for row, text in _kept_of_evicted(view) if row in within and has(_bytes(text))}
+        for row, session in view.session_rows().items():
+            if row not in within or (
+                session.facts.id == ERASURES and not is_conversation(session.facts.agent)
+            ):
+                continue
+            for source in view.sources(session):
+                if timed is None and (has(_bytes(source.file.path)) or has(_bytes(session.facts.id))):
+                    whole.add(row)
+                rows = view.line_rows(source).tolist()
+                for line, stored in zip(rows, view.lines(source), strict=True):
+                    if line in seen or (timed is not None and line not in timed):
+                        continue
+                    seen.add(line)
+                    done += len(stored.data)
+                    if has(stored.data):
+                        found.add(line)
+                progress(CHOOSING, min(done, total), total)
     return whole, np.array(sorted(found), np.int64)
+
+
+def _kept_of_evicted(view: View) -> Iterator[tuple[int, str]]:
+    """The rows of sessions whose lines were evicted, with each text that is kept of them all the same."""
+    evicted = Evicted(view)
+    if not evicted.sessions:
+        return
+    rows = {key_of(session): row for row, session in view.session_rows().items()}
+    for name in evicted.sessions:
+        if name in rows:
+            facts = view.session_rows()[rows[name]].facts
+            yield rows[name], "\n".join((facts.title, facts.project, facts.cwd, facts.branch))
+    with contextlib.suppress(DerivedDamaged):
+        columns = view.derived(DIGESTS, only=("agent", "host", "session", "title", "digest"))
+        for agent, host, id_, *texts in zip(*columns.values(), strict=True):
+            name = SessionName(str(agent), str(host), str(id_))
+            if name in evicted.sessions and name in rows:
+                yield from ((rows[name], str(text)) for text in texts)
+    mentions = evicted.mentions()
+    if mentions is not None:
+        yield from zip(mentions.session.tolist(), map(str, mentions.name), strict=True)
 
 
 def _timed(view: View, wanted: Wanted, within: Iterable[int]) -> set[int]:
@@ -213,16 +255,28 @@ def _within_time(columns: Mapping[str, Array], wanted: Wanted) -> set[int]:
     return found
 
 
-def _searching(wanted: Wanted) -> Callable[[bytes], bool]:
-    """Whether a line has the text, or what the pattern means."""
-    if wanted.regex:
-        try:
-            pattern = re.compile(wanted.regex)
-        except re.error as error:
-            raise UsageError(f"{wanted.regex!r} is no pattern: {error}") from error
-        return lambda data: pattern.search(data.decode("utf-8", "replace")) is not None
-    forms = forms_of(wanted.match)
-    return lambda data: any(form in data for form in forms)
+@contextlib.contextmanager
+def searching(wanted: Wanted) -> Iterator[Callable[[bytes], bool]]:
+    """Whether a line has the text, or what the pattern means, which a line's time is set for."""
+    if not wanted.regex:
+        forms = forms_of(wanted.match)
+        yield lambda data: any(form in data for form in forms)
+        return
+    pattern, trouble = ready_pattern(wanted.regex)
+    if trouble:
+        raise UsageError(f"{wanted.regex[:80]!r} is no pattern: {trouble}")
+    with contextlib.closing(Patterns([(pattern, True)])) as patterns:
+
+        def has(data: bytes) -> bool:
+            try:
+                return patterns.fit(data.decode("utf-8", "replace"), time.monotonic() + PATTERN_SECONDS)
+            except TimeoutError:
+                raise UsageError(
+                    f"the pattern takes more than {PATTERN_SECONDS:.0f} s on one line; nothing was changed",
+                    hint="write it without repeats inside of repeats, or use --match",
+                ) from None
+
+        yield has
 
 
 def forms_of(text: str) -> list[bytes]:
@@ -297,12 +351,14 @@ def _read(view: View, rows: list[int]) -> Iterator[tuple[int, Any]]:
             yield row, line if line.data.strip() else None
 
 
-def _told(view: View, row: int, whole: bool, gone: Array) -> ChosenSession:
+def _told(
+    view: View, row: int, whole: bool, gone: Array, thinned: Mapping[SessionName, EvictedSession]
+) -> ChosenSession:
     session = view.session_rows()[row]
     sources = view.sources(session)
     lines = np.unique(np.concatenate([_no_rows(), *(view.line_rows(each) for each in sources)]))
     lost = lines[np.isin(lines, gone)]
     size = int(view.line_lengths(lost.tolist()).sum())
-    return ChosenSession(
-        session, whole, len(lost), size, tuple(dict.fromkeys(each.file.path for each in sources))
-    )
+    paths = tuple(dict.fromkeys(each.file.path for each in sources))
+    evicted = thinned.get(key_of(session))
+    return ChosenSession(session, whole, len(lost), size, paths, evicted.lines if evicted else 0)

@@ -1,82 +1,161 @@
 """Erasing: out of the store and everything that was made of it, remembered by hashes, with a receipt.
 
 The order makes it safe to be killed anywhere. The journal is folded; the store is rewritten without what goes
-and with the note that it went, in one step; then what was made of the old rows is removed, which a repetition
-does again. Until the rewrite is in place nothing has changed.
+and with the note that it went, in one step; then what was made of the old rows is removed, and noted to be.
+An erasure without that second note is found by whoever folds, ingests or indexes next, who removes it first.
+Until the rewrite is in place nothing has changed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.intake.erased import erasures, forget_erasure, note_erasure
+import numpy as np
+
+from recollect.agents.registry import agents
+from recollect.intake.erased import erasures, forget_erasure, note_cleared, note_erasure
+from recollect.intake.notes import note
+from recollect.light.disk import Disk
 from recollect.light.sources import is_conversation
 from recollect.memory.choosing import Chosen, choose
 from recollect.memory.proof import Fingerprints, Looking, files_below, pieces_of_file
+from recollect.memory.reads import forget_reads
+from recollect.recall.saved import ids_saved, naming
+from recollect.search.projects import named
 from recollect.store.contract import LINES, HoldsBytes
-from recollect.values.erasures import SALT_BYTES, Erasure, hash_of_line, hash_of_session
-from recollect.values.errors import UsageError
+from recollect.values.erasures import (
+    SALT_BYTES,
+    Erased,
+    Erasure,
+    hash_of_entry,
+    hash_of_line,
+    hash_of_name,
+    hash_of_session,
+)
+from recollect.values.errors import NotFound, UsageError
+from recollect.values.ids import line_key
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.store.contract import View, Writer
     from recollect.store.leaving import Leaving
     from recollect.values.erasures import Wanted
+    from recollect.values.reports import Progress
+    from recollect.values.stored import Source
 
 RECEIPT = 1
+SEARCHING = "searching"  # what the progress of looking for it is told as
+NOT_KNOWN = ("snapshots", "exports", "parts", "stores it was merged into", "backups")  # where they are
 
 
-def rehearse(memory: Memory, wanted: Wanted) -> Chosen:
+def rehearse(memory: Memory, wanted: Wanted, progress: Progress | None = None) -> Chosen:
     """What would go, with what waits in the journal; nothing is changed."""
     with memory.view() as view:
-        return choose(getattr(view, "base", view), wanted)
+        return choose(getattr(view, "base", view), wanted, progress)
 
 
-def erase(memory: Memory, wanted: Wanted, *, now_ms: int) -> tuple[Chosen, dict[str, Any]]:
+def erase(
+    memory: Memory, wanted: Wanted, progress: Progress | None = None, *, now_ms: int
+) -> tuple[Chosen, dict[str, Any]]:
     """Erase, remember, clear what was made of it, look for it; returns what went and the receipt."""
     store, host = memory._store, memory.config.host
     memory.checkpoint()
     went: list[Chosen] = []
     noted: list[Erasure] = []
+    retold: list[tuple[Source, list[bytes], list[dict[str, Any]]]] = []
 
     def leave(view: View) -> Leaving:
-        went.append(choose(view, wanted))
-        noted.append(_erasure(view, went[-1], wanted, now_ms))
-        return went[-1].leaving
+        went.append(choose(view, wanted, progress))
+        leaving = went[-1].leaving
+        retold[:] = naming(view, _lost_projects(view, leaving))
+        again = [view.line_rows(source) for source, _, _ in retold]
+        keys = {*went[-1].keys, *(line_key(data) for _, lines, _ in retold for data in lines)}
+        noted.append(_erasure(view, went[-1], keys, wanted, now_ms))
+        return replace(leaving, lines=np.unique(np.concatenate([leaving.lines, *again])))
 
     def then(writer: Writer) -> None:
         note_erasure(writer, host, noted[-1])
+        for source, _, records in retold:
+            for record in records:
+                note(writer, source.file, source.host, record)
 
-    store.compact(leave, then)
+    store.compact(leave, then, progress)
     chosen, erasure = went[-1], noted[-1]
-    clear_made(memory, {path for each in chosen.sessions if each.whole for path in each.paths})
-    memory.checkpoint()  # what was appended meanwhile; of what was erased nothing is taken
-    return chosen, _receipt(memory, chosen, erasure)
+    memory.checkpoint()  # clears what was made; of what was appended meanwhile nothing erased is taken
+    return chosen, _receipt(memory, chosen, erasure, progress)
 
 
-def clear_made(memory: Memory, paths: Iterable[str]) -> None:
-    """Remove what was made of a store's old rows: indexes, and what hooks keep; all of it is made again."""
-    with memory._store.view() as view:
-        id_ = view.info().id
+def clear_rest(memory: Memory, writer: Writer, left: Sequence[Erasure], *, now_ms: int) -> None:
+    """Remove what was made of rows that were erased, for good, and only then note that it is gone.
+
+    What cannot be removed now is for the next one to remove; the receipt says where something was found.
+    """
+    if not _clear_made(memory, writer.view().info().id, left):
+        return
+    for erasure in left:
+        note_cleared(writer, memory.config.host, erasure, now_ms=now_ms)
+    writer.commit()
+
+
+def _clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
+    """Remove indexes, and what hooks and visits to the fleet keep: whether all is gone."""
     memory._forget_indexes()
-    shutil.rmtree(memory.config.cache / id_, ignore_errors=True)
-    state = memory.config.state
-    for folder in ("catalogs", "untold"):
-        shutil.rmtree(state / folder, ignore_errors=True)
-    for name in ("trouble", "today"):
-        (state / name).unlink(missing_ok=True)
-    for path in paths:
-        with contextlib.suppress(OSError, ValueError):
-            (state / "sessions" / os.path.basename(path)).unlink(missing_ok=True)
+    state, cache = memory.config.state, memory.config.cache
+    trees = [cache / store_id, memory.config.fleet_folder, state / "catalogs", state / "untold"]
+    gone = [_is_removed(path) for path in (*trees, state / "trouble", state / "today")]
+    for name in _listed(state / "sessions"):
+        if any(hash_of_name(each.salt, name) in each.names for each in left):
+            gone.append(_is_removed(state / "sessions" / name))
+    known = Erased(left)
+    try:
+        forget_reads(state, lambda name: known.has_session(*name))
+        for folder in {cache, memory.config.fleet_folder.parent, state, state / "sessions"}:
+            if folder.is_dir():
+                Disk().sync_folder(folder)
+    except OSError:
+        return False
+    return all(gone)
 
 
-def verify(memory: Memory, receipt: dict[str, Any], texts: Iterable[str] = ()) -> dict[str, Any]:
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _is_removed(path: Path) -> bool:
+    """Remove a file or a folder; whether it is not there any more."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return not os.path.lexists(path)
+
+
+def erasure_of(memory: Memory, session: str) -> Erasure | None:
+    """The erasure that a session went with, whichever agent's and machine's it was."""
+    with memory._store.view() as view:
+        found, hosts = erasures(view), {memory.config.host, *(each.host for each in view.sessions())}
+    for erasure in reversed(found):
+        for agent, host in itertools.product(agents(), sorted(hosts)):
+            if hash_of_session(erasure.salt, agent.name, host, session) in erasure.sessions:
+                return erasure
+    return None
+
+
+def verify(
+    memory: Memory, receipt: dict[str, Any], texts: Iterable[str] = (), progress: Progress | None = None
+) -> dict[str, Any]:
     """Look for what a receipt is of, and for some texts, in everything of ours on disk."""
     try:
         salt = bytes.fromhex(receipt["salt"])
@@ -88,7 +167,7 @@ def verify(memory: Memory, receipt: dict[str, Any], texts: Iterable[str] = ()) -
         ) from error
     with memory._store.view() as view:
         stands = any(each.id == id_ for each in erasures(view))
-    found, files, size = _look(memory, Looking(prints, tuple(texts)))
+    found, files, size = _look(memory, Looking(prints, tuple(texts)), progress)
     return {"erasure": id_, "remembered": stands, "found": sorted(found), "files": files, "bytes": size}
 
 
@@ -109,7 +188,18 @@ def forget(memory: Memory, id_: str, *, now_ms: int) -> Erasure:
     return erasure
 
 
-def _erasure(view: View, chosen: Chosen, wanted: Wanted, now_ms: int) -> Erasure:
+def _lost_projects(view: View, leaving: Leaving) -> set[str]:
+    """What projects are called of which no session stays: saved threads are told without them."""
+    stay: set[str] = set()
+    go: set[str] = set()
+    for known in (view, named(view)):
+        for row, session in known.session_rows().items():
+            if is_conversation(session.facts.agent):
+                (go if row in leaving.sessions else stay).add(session.facts.project)
+    return go - stay - {""}
+
+
+def _erasure(view: View, chosen: Chosen, keys: Iterable[bytes], wanted: Wanted, now_ms: int) -> Erasure:
     before = erasures(view)
     salt = before[-1].salt if before else secrets.token_bytes(SALT_BYTES)
     sessions = {
@@ -117,19 +207,32 @@ def _erasure(view: View, chosen: Chosen, wanted: Wanted, now_ms: int) -> Erasure
         for each in chosen.sessions
         if each.whole and is_conversation(each.session.facts.agent)
     }
-    lines = {hash_of_line(salt, key) for key in chosen.keys}
+    lines = {hash_of_line(salt, key) for key in keys}
     counts = tuple(chosen.counts.items())
+    paths = {path for each in chosen.sessions if each.whole for path in each.paths}
+    names = frozenset(hash_of_name(salt, os.path.basename(path)) for path in paths)
+    gone = set(chosen.entries)
+    entries = frozenset(hash_of_entry(salt, id_) for id_ in ids_saved(view) if _row_of(view, id_) in gone)
     id_ = secrets.token_hex(6)
-    return Erasure(id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts)
+    return Erasure(
+        id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts, names, entries
+    )
 
 
-def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]:
+def _row_of(view: View, entry: str) -> int:
+    try:
+        return view.find_entry(entry).row
+    except NotFound:
+        return -1
+
+
+def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progress | None) -> dict[str, Any]:
     """What was done and how it was looked for, without a word of it."""
     salt = secrets.token_bytes(SALT_BYTES)
     prints = Fingerprints.of(salt, chosen.texts)
     with memory._store.view() as view:
         info = view.info()
-    places, files, size = _look(memory, Looking(prints))
+    places, files, size = _look(memory, Looking(prints), progress)
     said = places.pop(
         LINES, set()
     )  # by lines that stay: others said the same, of which nothing can be proven
@@ -153,17 +256,24 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure) -> dict[str, Any]
             "found": sorted(found),
         },
         "not_touched": named_elsewhere(memory),
+        "not_known": list(NOT_KNOWN),
     }
 
 
-def _look(memory: Memory, looking: Looking) -> tuple[dict[str, set[tuple[int, bytes]]], int, int]:
+def _look(
+    memory: Memory, looking: Looking, progress: Progress | None
+) -> tuple[dict[str, set[tuple[int, bytes]]], int, int]:
     """What is found where; how many files and streams were searched, and how many bytes, unpacked."""
     found: dict[str, set[tuple[int, bytes]]] = {}
     places: set[str] = set()
     size = 0
+    with memory._store.view() as view:
+        total = view.raw_sizes().total + memory.footprint().bytes
     for where, data in _everything(memory):
         places.add(where)
         size += len(data)
+        if progress is not None:
+            progress(SEARCHING, size, max(size, total))
         if told := looking.found_in(data):
             found.setdefault(where, set()).update(told)
     return found, len(places), size
@@ -176,7 +286,7 @@ def _everything(memory: Memory) -> Iterator[tuple[str, bytes]]:
         yield from store.contents()
     with store.view() as view:
         id_ = view.info().id
-    yield from files_below([memory.config.cache / id_, memory.config.state])
+    yield from files_below([memory.config.cache / id_, memory.config.state, memory.config.fleet_folder])
     for path in named_elsewhere(memory):
         yield from pieces_of_file(Path(path))
 

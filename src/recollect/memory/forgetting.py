@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
     from recollect.memory import Memory
     from recollect.memory.choosing import Chosen
-    from recollect.values.erasures import Erasure, Wanted
+    from recollect.store.contract import Writer
+    from recollect.values.erasures import Erased, Erasure, Wanted
+    from recollect.values.reports import Progress
 
 
 class Forgetting:
     """What `Memory` can be asked to forget."""
 
-    def erase(self, wanted: Wanted) -> tuple[Chosen, dict[str, Any]]:
+    def erase(self, wanted: Wanted, *, progress: Progress | None = None) -> tuple[Chosen, dict[str, Any]]:
         """Erase what is wanted for good; returns what went and a receipt without a word of it.
 
         It is gone from the store, its journal, indexes, vectors and all that is derived, and does not come
@@ -24,13 +26,19 @@ class Forgetting:
         """
         from recollect.memory.erasing import erase
 
-        return erase(self._memory, wanted, now_ms=_now_ms())
+        return erase(self._memory, wanted, progress, now_ms=_now_ms())
 
-    def erasable(self, wanted: Wanted) -> Chosen:
+    def erasable(self, wanted: Wanted, *, progress: Progress | None = None) -> Chosen:
         """What `erase` would take, without changing anything."""
         from recollect.memory.erasing import rehearse
 
-        return rehearse(self._memory, wanted)
+        return rehearse(self._memory, wanted, progress)
+
+    def glimpses(self, would: Chosen, wanted: Wanted) -> list[str]:
+        """A few lines of what would go by a text or a pattern, secrets masked."""
+        from recollect.memory.glimpses import glimpses
+
+        return glimpses(would.texts, wanted)
 
     def erasures(self) -> list[Erasure]:
         """What was erased and stays so, in the order in which it was: counts and hashes, no text."""
@@ -45,17 +53,49 @@ class Forgetting:
 
         return forget(self._memory, id_, now_ms=_now_ms())
 
-    def verify_erasure(self, receipt: dict[str, Any], texts: Iterable[str] = ()) -> dict[str, Any]:
+    def verify_erasure(
+        self, receipt: dict[str, Any], texts: Iterable[str] = (), *, progress: Progress | None = None
+    ) -> dict[str, Any]:
         """Look for what a receipt is of, and for texts, in every file of ours, unpacked."""
         from recollect.memory.erasing import verify
 
-        return verify(self._memory, receipt, texts)
+        return verify(self._memory, receipt, texts, progress)
+
+    def finish_erasing(self, *, timeout: float = 60.0) -> list[Erasure]:
+        """Complete what an `erase` that was killed left to do; returns the erasures that were not complete.
+
+        An ingest, an index and the next `erase` do so by themselves.
+        """
+        from recollect.intake.erased import erased
+
+        with self._memory._store.view() as view:
+            left = erased(view).uncleared
+        if left:
+            self._memory.checkpoint(timeout=timeout)
+        return left
+
+    def erasure_of(self, session: str) -> Erasure | None:
+        """The erasure that a session went with, by its whole id."""
+        from recollect.memory.erasing import erasure_of
+
+        return erasure_of(self._memory, session)
 
     def sources_of_erased(self, chosen: Chosen) -> list[str]:
         """The agents' own files that still have what was erased, as far as they are on this machine."""
         from recollect.memory.erasing import own_files
 
         return own_files(chosen, self._memory.config.host)
+
+    def _cleared(self, writer: Writer) -> Erased:
+        """What was erased; what is left of things made of it goes before anything new comes."""
+        from recollect.intake.erased import erased
+
+        known = erased(writer.view())
+        if known.uncleared:
+            from recollect.memory.erasing import clear_rest
+
+            clear_rest(self._memory, writer, known.uncleared, now_ms=_now_ms())
+        return known
 
     @property
     def _memory(self) -> Memory:

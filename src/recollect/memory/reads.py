@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from recollect.light.disk import replace_file
@@ -44,6 +44,14 @@ def note_reads(state: Path, names: Iterable[SessionName], now_ms: int) -> None:
     told = [[*name, when] for when, name in kept[:_SESSIONS_MAX]]
     with contextlib.suppress(OSError, FileRefused):
         replace_file(_read_path(state), json.dumps(told).encode())
+
+
+def forget_reads(state: Path, is_gone: Callable[[SessionName], bool]) -> None:
+    """Remember of some sessions no longer that they were read."""
+    known = last_reads(state)
+    kept = [[*name, when] for name, when in known.items() if not is_gone(name)]
+    if len(kept) < len(known):
+        replace_file(_read_path(state), json.dumps(kept).encode())
 
 
 def last_swept(state: Path) -> int:

@@ -90,6 +90,7 @@ def piece_object(each: OpenedPiece) -> dict[str, Any]:
         "pinned": each.saved.pinned,
         "entries": list(each.saved.ids),
         "gone": each.gone,
+        "erased": each.erased,
         "session": piece.session.facts.id if piece else None,
         "time_ms": piece.time_ms if piece else None,
         "tokens": piece.tokens if piece else 0,

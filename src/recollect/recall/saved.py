@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import dict_of
 from recollect.agents.saved import DELETE, EDIT, RENAME, THREAD, curated_file, edit_of, thread_of
+from recollect.intake.erased import erased
 from recollect.intake.notes import note
 from recollect.light.sources import NOTES
 from recollect.recall.assemble.compose import compose as compose_assembly
@@ -35,6 +36,7 @@ from recollect.values.text import many, one_line, tokens
 if TYPE_CHECKING:
     from recollect.store.contract import View, Writer
     from recollect.values.conversation import Conversation
+    from recollect.values.erasures import Erased
     from recollect.values.stored import Source, StoredEntry
 
 DROP, PIN, UNPIN, MOVE = "drop", "pin", "unpin", "move"
@@ -121,7 +123,8 @@ def applied(thread: SavedThread, edit: Edit) -> SavedThread:
 
 def opened(view: View, thread: SavedThread) -> list[OpenedPiece]:
     """A thread's pieces, in order."""
-    return [_opened_piece(view, piece) for piece in thread.pieces]
+    known = erased(view)
+    return [_opened_piece(view, piece, known) for piece in thread.pieces]
 
 
 def compose(view: View, thread: SavedThread, *, budget_tokens: int = 0) -> tuple[Assembly, Conversation]:
@@ -132,14 +135,17 @@ def compose(view: View, thread: SavedThread, *, budget_tokens: int = 0) -> tuple
     budget = budget_tokens or thread.budget_tokens
     found = opened(view, thread)
     there = [each for each in found if each.piece is not None]
+    away = sum(each.erased for each in found)
     if not there:
-        raise NotFound(f"nothing of {thread.name!r} is left", hint="assemble it anew")
+        why = "all of it was erased" if away else "nothing of it is left"
+        raise NotFound(f"{thread.name!r}: {why}", hint="assemble it anew")
     kept = _fitting(there, budget)
     if not kept:
         raise UsageError(f"no piece of it fits {budget:,} tokens", hint="give a larger --budget-tokens")
     gone = sum(each.gone for each in found)
     notes = (
-        f"{many(gone, 'entry', 'entries')} of it are no longer in the memory" if gone else "",
+        f"{many(gone, 'entry', 'entries')} of it are no longer in the memory" if gone > away else "",
+        f"{many(away, 'entry', 'entries')} of it were erased" if away else "",
         f"{many(len(there) - len(kept), 'piece')} did not fit the budget" if len(kept) < len(there) else "",
     )
     assembly = _assembly(view, thread, kept, budget, tuple(filter(None, notes)))
@@ -149,11 +155,13 @@ def compose(view: View, thread: SavedThread, *, budget_tokens: int = 0) -> tuple
     return assembly, replace(made, title=one_line(thread.name, NAME_CHARS), left_out=left_out)
 
 
-def _opened_piece(view: View, saved: SavedPiece) -> OpenedPiece:
+def _opened_piece(view: View, saved: SavedPiece, known: Erased) -> OpenedPiece:
     entries = [entry for id_ in saved.ids if (entry := _entry(view, id_)) is not None]
     gone = len(saved.ids) - len(entries)
+    there = {each.id for each in entries}
+    away = sum(known.has_entry(id_) for id_ in saved.ids if id_ not in there)
     if not entries:
-        return OpenedPiece(saved, None, gone, "")
+        return OpenedPiece(saved, None, gone, "(erased)" if away else "", away)
     windows = {
         each.row: (min(start, len(each.entry.text)), min(stop, len(each.entry.text)))
         for each in entries
@@ -174,7 +182,7 @@ def _opened_piece(view: View, saved: SavedPiece) -> OpenedPiece:
         cuts=tuple(windows.items()),
     )
     first = next((each for each in entries if each.entry.kind == Kind.PROMPT), entries[0])
-    return OpenedPiece(saved, piece, gone, one_line(first.entry.text, SAYS_CELLS))
+    return OpenedPiece(saved, piece, gone, one_line(first.entry.text, SAYS_CELLS), away)
 
 
 def _entry(view: View, id_: str) -> StoredEntry | None:
@@ -237,6 +245,26 @@ def _assembly(
         Fresh(entries, entries, entries),
         notes,
     )
+
+
+# -- what is erased --------------------------------------------------------------------------------
+
+
+def ids_saved(view: View) -> set[str]:
+    """The entries that saved threads name."""
+    return {id_ for _, thread in _threads(view) for piece in thread.pieces for id_ in piece.ids}
+
+
+def naming(
+    view: View, projects: Collection[str]
+) -> Iterator[tuple[Source, list[bytes], list[dict[str, Any]]]]:
+    """The threads that say they are of some projects: the lines that do, and all records without it."""
+    for source, _ in list(_threads(view)):
+        lines = [line.data for line in view.lines(source)]
+        saying = [data for data in lines for each in _records([data]) if each.get("project") in projects]
+        if saying:
+            records = [{**each, "project": ""} if "project" in each else each for each in _records(lines)]
+            yield source, saying, records
 
 
 # -- writing --------------------------------------------------------------------------------------

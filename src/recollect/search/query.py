@@ -334,15 +334,8 @@ class _Reader:
         pattern = token["pattern"]
         if not self._fits(pattern):
             return self._too_long(token)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", FutureWarning)
-                re.compile(pattern)
-        except (re.error, ValueError, RecursionError, OverflowError, FutureWarning) as error:
-            return self._as_text(token, f"it is no regular expression ({one_line(str(error), 80)})")
-        if _steps(pattern) > PATTERN_STEPS_MAX:
-            return self._as_text(token, f"written out, it has more than {PATTERN_STEPS_MAX:,} steps")
-        return Regex(_BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", pattern))
+        ready, trouble = ready_pattern(pattern)
+        return self._as_text(token, trouble) if trouble else Regex(ready)
 
     def _field(self, token: re.Match[str], field: str, op: str, value: str) -> Node:
         if not value:
@@ -425,6 +418,21 @@ def _values_of(field: str) -> Sequence[str]:
 
         return tuple(ROLES)
     return FLAG_FIELDS.get(field, ()) or DIGEST_FIELDS.get(field, ())
+
+
+def ready_pattern(pattern: str) -> tuple[str, str]:
+    """A regular expression as `regex` takes it; or "", and why it is none that can be run."""
+    if len(pattern) > PATTERN_CHARS_MAX:
+        return "", f"it has more than {PATTERN_CHARS_MAX} characters"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            re.compile(pattern)
+    except (re.error, ValueError, RecursionError, OverflowError, FutureWarning) as error:
+        return "", f"it is no regular expression ({one_line(str(error), 80)})"
+    if _steps(pattern) > PATTERN_STEPS_MAX:
+        return "", f"written out, it has more than {PATTERN_STEPS_MAX:,} steps"
+    return _BRACE.sub(lambda found: found[0] if found[0] != "{" else r"\{", pattern), ""
 
 
 def _steps(pattern: str) -> int:

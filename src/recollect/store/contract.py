@@ -29,6 +29,7 @@ from recollect.values.records import (
     SessionFacts,
     SourceFile,
 )
+from recollect.values.reports import Progress
 from recollect.values.stored import (
     Clue,
     Finding,
@@ -44,6 +45,7 @@ from recollect.values.stored import (
 
 Array = np.ndarray[Any, Any]
 
+REWRITING = "rewriting"  # what `compact` tells its progress as
 LINES = "lines"  # where `HoldsBytes.contents` says the lines of sources are
 
 
@@ -460,12 +462,18 @@ class Store(Protocol):
         """As `replacement`, for a damaged store, which is kept as it was beside the new one."""
         ...
 
-    def compact(self, leave: Choice | None = None, then: Callable[[Writer], None] | None = None) -> None:
+    def compact(
+        self,
+        leave: Choice | None = None,
+        then: Callable[[Writer], None] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         """Give back the room of what nothing refers to. All is shown as before, under a new epoch.
 
         `leave` is asked, while nobody else can write, what of the present state goes (`Leaving`); of that no
         byte is left in the store, and what is left is as it was. `then` adds to what takes the old state's
         place, so that what went and what is noted of it are one change: all of it, or nothing, has happened.
+        `progress` is told of the bytes of lines that are in the new state, as `REWRITING`.
         """
         ...
 

@@ -46,6 +46,7 @@ from recollect.values.records import (
     SourceFile,
     Usage,
 )
+from recollect.values.reports import Progress
 from recollect.values.stored import (
     Finding,
     Footprint,
@@ -793,7 +794,12 @@ class ReferenceStore:
             _NAMED[aside] = _Held(self._held.state)
             yield ReferenceView(self._held.state, f"memory:{aside}"), new
 
-    def compact(self, leave: Choice | None = None, then: Callable[[Writer], None] | None = None) -> None:
+    def compact(
+        self,
+        leave: Choice | None = None,
+        then: Callable[[Writer], None] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         """Drop lines that no source has, and all but one vector of a key, derived tables by their rule.
 
         And what is left out, with all that nothing else has.

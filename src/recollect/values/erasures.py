@@ -16,7 +16,11 @@ SALT_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """One erasing: when, by what kind of choice, how much, and the hashes of what went."""
+    """One erasing: when, by what kind of choice, how much, and the hashes of what went.
+
+    `entries` are those that saved threads name, `names` of the small files that hooks keep of what went. As
+    long as it is not `is_cleared`, they and whatever else was made of the old rows may still be there.
+    """
 
     id: str
     time_ms: int
@@ -25,6 +29,9 @@ class Erasure:
     sessions: frozenset[bytes]
     lines: frozenset[bytes]
     counts: tuple[tuple[str, int], ...] = ()
+    names: frozenset[bytes] = frozenset()
+    entries: frozenset[bytes] = frozenset()
+    is_cleared: bool = False
 
 
 def hash_of_line(salt: bytes, key: bytes) -> bytes:
@@ -33,7 +40,20 @@ def hash_of_line(salt: bytes, key: bytes) -> bytes:
 
 
 def hash_of_session(salt: bytes, agent: str, host: str, id_: str) -> bytes:
-    named = "\x00".join(("session", agent, host, id_)).encode("utf-8", "surrogatepass")
+    return _hash_of(salt, "session", agent, host, id_)
+
+
+def hash_of_name(salt: bytes, name: str) -> bytes:
+    """Of a file's name, without its folder."""
+    return _hash_of(salt, "name", name)
+
+
+def hash_of_entry(salt: bytes, id_: str) -> bytes:
+    return _hash_of(salt, "entry", id_)
+
+
+def _hash_of(salt: bytes, *words: str) -> bytes:
+    named = "\x00".join(words).encode("utf-8", "surrogatepass")
     return hashlib.blake2b(named, digest_size=HASH_BYTES, key=salt).digest()
 
 
@@ -53,6 +73,11 @@ class Erased:
         return bool(self.erasures)
 
     @property
+    def uncleared(self) -> list[Erasure]:
+        """Those of which something may still be in what was made of the store."""
+        return [each for each in self.erasures if not each.is_cleared]
+
+    @property
     def has_lines(self) -> bool:
         return bool(self._lines)
 
@@ -60,6 +85,10 @@ class Erased:
         return bool(id_) and any(
             hash_of_session(salt, agent, host, id_) in held for salt, held in self._sessions.items()
         )
+
+    def has_entry(self, id_: str) -> bool:
+        """Whether an entry that a saved thread names was erased."""
+        return any(hash_of_entry(each.salt, id_) in each.entries for each in self.erasures)
 
     def has_line(self, key: bytes) -> bool:
         return any(hash_of_line(salt, key) in held for salt, held in self._lines.items())

@@ -52,10 +52,11 @@ class Edit:
 class OpenedPiece:
     """A piece with what the store has of it: None, and `gone` entries, where that is nothing.
 
-    `says` is how it begins.
+    Of those that are gone some were `erased`. `says` is how it begins.
     """
 
     saved: SavedPiece
     piece: Piece | None
     gone: int
     says: str
+    erased: int = 0

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from recollect.store.contract import Engine, Writer
     from recollect.store.hdf5.read import Salvage
     from recollect.store.hdf5.write import Hdf5Writer
+    from recollect.values.reports import Progress
 
 # Version 2 superblocks: their metadata carries checksums, and unlike version 3 they do
 # not refuse to open after a crash because of a flag no tool in the wheel can clear.
@@ -294,14 +295,19 @@ class Hdf5Store:
             raise StoreWriteFailed(aside, error) from error
         return aside
 
-    def compact(self, leave: Choice | None = None, then: Callable[[Writer], None] | None = None) -> None:
+    def compact(
+        self,
+        leave: Choice | None = None,
+        then: Callable[[Writer], None] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         """Rewrite the file without what nothing refers to, packed more densely, or without what goes."""
         from recollect.store.hdf5.rewrite import copy_store
 
         with self.replacement() as (old, new):
             leaving = leave(old) if leave is not None else NOTHING
             with new.writer() as writer:
-                copy_store(old, writer, writer.commit, leaving)
+                copy_store(old, writer, writer.commit, leaving, progress)
                 writer.commit()
             if then is not None:
                 with new.writer() as writer:  # another one, which knows what was copied

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from recollect.store.contract import Array, carry_vectors
+from recollect.store.contract import REWRITING, Array, carry_vectors
 from recollect.store.derived import REPLACED, carry_derived
 from recollect.store.hdf5.check import references
 from recollect.store.hdf5.forms import TextForm
@@ -24,13 +24,18 @@ from recollect.store.hdf5.write import Hdf5Writer
 from recollect.store.leaving import NOTHING, Leaving
 from recollect.store.merge import FACT_NAMES
 from recollect.values.records import Flag, LineFlag, SessionFacts, SourceFlag
+from recollect.values.reports import Progress
 
 _ROWS_AT_ONCE = 8192
 _COMMIT_BYTES = 64 << 20
 
 
 def copy_store(
-    old: Hdf5View, new: Hdf5Writer, commit: Callable[[], None], leaving: Leaving = NOTHING
+    old: Hdf5View,
+    new: Hdf5Writer,
+    commit: Callable[[], None],
+    leaving: Leaving = NOTHING,
+    progress: Progress | None = None,
 ) -> None:
     """Fill an empty store with all that is alive in another one, without what is left out."""
     for finding in references(old):
@@ -38,9 +43,9 @@ def copy_store(
     kept = staying(old, leaving)
     _copy_names(old, new, kept)
     if leaving.is_empty:
-        _pack_lines(old, new, kept, commit)
+        _pack_lines(old, kept, _Blocks(old, new, commit, progress, LEVEL_DENSE))
     else:
-        _copy_blocks(old, new, kept, commit)
+        _copy_blocks(old, kept, _Blocks(old, new, commit, progress))
     _copy_line_rows(old, new, kept)
     _copy_entries(old, new, kept)
     _copy_usage(old, new, kept)
@@ -73,9 +78,8 @@ def _copy_names(old: Hdf5View, new: Hdf5View, kept: Staying) -> None:
     new.table("names").append({"at": [at for at, _ in places], "length": [n for _, n in places]})
 
 
-def _pack_lines(old: Hdf5View, new: Hdf5View, kept: Staying, commit: Callable[[], None]) -> None:
+def _pack_lines(old: Hdf5View, kept: Staying, blocks: _Blocks) -> None:
     """Every line that stays, in new blocks."""
-    blocks = _Blocks(new, commit, LEVEL_DENSE)
     rows = old.table("lines").rows
     for start in range(0, rows, _ROWS_AT_ONCE):
         stop = min(start + _ROWS_AT_ONCE, rows)
@@ -86,9 +90,8 @@ def _pack_lines(old: Hdf5View, new: Hdf5View, kept: Staying, commit: Callable[[]
     blocks.cut()
 
 
-def _copy_blocks(old: Hdf5View, new: Hdf5View, kept: Staying, commit: Callable[[], None]) -> None:
+def _copy_blocks(old: Hdf5View, kept: Staying, blocks: _Blocks) -> None:
     """The blocks as they are; of those that lose something, what stays of them in new ones."""
-    blocks = _Blocks(new, commit, None)
     stream = old.line_stream
     ends = old.table("lines").read("end").astype(np.int64)
     starts = np.concatenate([np.zeros(1, np.int64), ends[:-1]])
@@ -111,10 +114,14 @@ def _copy_blocks(old: Hdf5View, new: Hdf5View, kept: Staying, commit: Callable[[
 class _Blocks:
     """Blocks on their way into a new store, committed now and then."""
 
-    def __init__(self, new: Hdf5View, commit: Callable[[], None], level: int | None) -> None:
-        self._stream, self._commit = new.line_stream, commit
-        self._level = () if level is None else (level,)
+    def __init__(
+        self, old: Hdf5View, new: Hdf5View, commit: Callable[[], None], progress: Progress | None, *level: int
+    ) -> None:
+        self._stream, self._commit, self._level = new.line_stream, commit, level
+        self._progress = progress or (lambda what, done, total: None)
         self._block, self._uncommitted = bytearray(), 0
+        ends = old.table("lines").read("end")
+        self._done, self._total = 0, int(ends[-1]) if len(ends) else 0
 
     def add(self, data: bytes) -> None:
         self._block += data
@@ -134,6 +141,8 @@ class _Blocks:
 
     def _note(self, length: int) -> None:
         self._uncommitted += length
+        self._done += length
+        self._progress(REWRITING, self._done, self._total)
         if self._uncommitted > _COMMIT_BYTES:
             self._commit()
             self._uncommitted = 0

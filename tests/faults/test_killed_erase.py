@@ -1,0 +1,113 @@
+"""An erase that is killed at any step is completed by whoever comes next: no file keeps a word of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.canaries import CANARIES, ERASED, HOST, KEPT, canary, ours, places_with, write_logs
+from tests.support.children import command, environment
+
+from recollect.cli import main
+from recollect.hooks.settle import settle
+from recollect.light.capture import FileMark, Followed, write_followed
+from recollect.memory import Memory
+from recollect.memory.reads import last_reads, note_reads
+from recollect.values.retention import SessionName
+
+POINTS = 24
+
+
+def fill(folder: Path, logs: Path) -> None:
+    """A store with all that is made of it: indexes, catalogs, what hooks and a fleet keep."""
+    config = ours(folder)
+    path = logs / canary("Path") / f"{ERASED}.jsonl"
+    with Memory.open(config=config) as memory:
+        memory.ingest()
+        settle(memory)
+        memory.search(canary("Body"))
+    state = str(config.state)
+    write_followed(state, Followed("claude", str(path), files={"": FileMark(9, 9, 9, 9)}))
+    note_reads(config.state, [SessionName("claude", HOST, each) for each in (ERASED, KEPT)], 10**13)
+    told = config.fleet_folder / "00" / "told"
+    told.mkdir(parents=True)
+    (told / "history.jsonl").write_text(canary("Body"))
+
+
+def erase(folder: Path, number: int) -> subprocess.CompletedProcess[str]:
+    words = command("faults/killed_erase.py", folder, ERASED, number)
+    env = {**environment(), "HOME": os.environ["HOME"]}
+    return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+
+
+def by_command(folder: Path) -> None:
+    config = ours(folder)
+    words = ["--store", str(config.path), "--quiet", "erase", ERASED, "--yes"]
+    assert main(words) == 0
+
+
+def by_ingest(folder: Path) -> None:
+    with Memory.open(config=ours(folder)) as memory:
+        memory.ingest()
+
+
+def by_index(folder: Path) -> None:
+    with Memory.open(config=ours(folder)) as memory:
+        memory.index()
+
+
+def by_settling(folder: Path) -> None:
+    with Memory.open(config=ours(folder)) as memory:
+        settle(memory)
+
+
+def test_whoever_comes_after_a_killed_erase_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    logs, whole = write_logs(tmp_path / "home" / ".claude" / "projects"), tmp_path / "whole"
+    fill(whole, logs)
+    with Memory.open(config=ours(whole)) as memory:
+        before = places_with(memory, *CANARIES, ERASED)
+    assert {"history.jsonl", f"{ERASED}.jsonl", "retention-read.json"} <= {Path(each).name for each in before}
+    assert any("catalogs" in each for each in before)
+    folder = tmp_path / "ours"
+    monkeypatch.setenv("RECOLLECT_CACHE", str(folder / "cache"))
+    monkeypatch.setattr("recollect.config.host_name", lambda: HOST)
+
+    def copied() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+        for kind in ("hooks", "fleet"):  # named by where the store is
+            made = folder / "cache" / kind
+            (made / ours(whole).state.name).rename(made / ours(folder).state.name)
+
+    copied()
+    done = erase(folder, 0)
+    assert done.returncode == 0, done.stderr
+    changes = int(done.stdout)
+    assert changes > POINTS
+    finishers: list[Callable[[Path], None]] = [by_command, by_ingest, by_index, by_settling]
+    cut_short = 0
+    for n, number in enumerate(range(1, changes + 1, max(changes // POINTS, 1))):
+        copied()
+        assert erase(folder, number).returncode == 9
+        with Memory.open(config=ours(folder)) as memory:
+            has_happened = bool(memory.erasures())
+            left = places_with(memory, *CANARIES, ERASED)
+        if not has_happened:
+            assert left
+            by_command(folder)
+        else:
+            cut_short += bool(left)
+            finishers[n % len(finishers)](folder)
+        with Memory.open(config=ours(folder)) as memory:
+            assert places_with(memory, *CANARIES, ERASED) == set(), (number, finishers[n % len(finishers)])
+            assert [each.is_cleared for each in memory.erasures()] == [True]
+            assert [each.facts.id for each in memory.sessions()] == [KEPT]
+            assert list(last_reads(memory.config.state)) == [SessionName("claude", HOST, KEPT)]
+    assert cut_short > POINTS // 3, "most of these kills came between the rewrite and its end"
