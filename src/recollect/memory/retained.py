@@ -13,7 +13,7 @@ from recollect.config import Config
 from recollect.memory.known import find_session
 from recollect.memory.reads import last_reads, last_swept, note_reads, note_swept
 from recollect.values.errors import Evicted, NotFound, SourceError, StoreBusy, StoreWriteFailed, UsageError
-from recollect.values.records import Framing
+from recollect.values.records import Framing, Role
 from recollect.values.retention import (
     Elsewhere,
     EvictedSession,
@@ -192,7 +192,9 @@ class Retained:
                 file = None if source.host != self.config.host else file_now(source.file)
                 if file is None or file.framing is Framing.ROWS or not is_as_taken(view, source, file):
                     raise _cannot_restore(source, self.config.host, there=file is not None)
-                taken.append((file, source))
+                # A subagent's parent comes from its folder, which only its first reading saw.
+                parent = "" if file.role is Role.MAIN else session.facts.parent
+                taken.append((replace(file, parent=parent), source))
             for file, source in taken:
                 ingest.take_again(file, source)
             for table in (EVICTIONS, EVICTED_MENTIONS):
