@@ -20,6 +20,7 @@ from recollect.values.errors import NotFound, RecollectError, StoreError, UsageE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from recollect.memory import Memory
     from recollect.store.contract import Store, View
     from recollect.values.history import Thread
     from recollect.values.reports import MergeReport, Progress, SplitReport
@@ -54,6 +55,8 @@ class Joining:
         from recollect.intake.carry import carry_vectors
         from recollect.intake.erased import erased
         from recollect.intake.merge import Merge, Part
+        from recollect.memory.erasing import clear_made
+        from recollect.search.vectors.pieces import piece_keys
 
         places = [location(each) for each in stores]
         self._refuse(places)
@@ -66,7 +69,10 @@ class Joining:
                     merge = Merge(parts, progress)
                     if merge.report.is_nothing:
                         raise _NothingNew
-                    return merge.fill(writer)
+                    report = merge.fill(writer, piece_keys)
+                if merge.has_erased:
+                    clear_made(cast("Memory", self), ())
+                return report
             except _NothingNew:
                 report = merge.report
                 with self._store.writer() as writer:
