@@ -146,7 +146,7 @@ def _chains(number: int, part: Part, erased: Erased) -> dict[Name, Chain]:
         blank = SessionFacts(source.file.agent, source.session)
         before = sessions.get((source.file.agent, source.host, source.session), blank)
         marked = source if part.own else _imported(source)
-        version = Version(number, part.view, marked, before, part.own, erased)
+        version = Version(number, part.view, marked, before, part.own, erased).thinned()
         chains.setdefault(version.name, []).append(version)
     return dict(chains)
 

@@ -53,6 +53,17 @@ class Version:
         kept = () if self.said else kept_of(self.view, self.source)
         return [each for each in kept if not self.erased.has_line(each.key)]
 
+    def thinned(self) -> Version:
+        """The same, known to be not its file any more where lines of it were erased."""
+        keys = self.view.line_keys(self.source) if self.erased.has_lines else iter(())
+        if not any(map(self.erased.has_line, keys)):
+            return self
+        count = sum(1 for _ in self.lines())
+        if count == self.source.lines:
+            return self
+        cursor = replace(self.source.cursor, thinned=True)
+        return replace(self, source=replace(self.source, lines=count, cursor=cursor))
+
     @property
     def is_evicted(self) -> bool:
         """Whether the store let bytes of it go."""
