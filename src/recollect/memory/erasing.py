@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recollect.intake.again import look_again
 from recollect.intake.erased import erasures, forget_erasure, note_erasure
 from recollect.light.sources import is_conversation
 from recollect.memory.choosing import Chosen, choose
@@ -105,6 +106,8 @@ def forget(memory: Memory, id_: str, *, now_ms: int) -> Erasure:
     """Take back that something stays erased."""
     with memory._store.writer() as writer:
         erasure = forget_erasure(writer, memory.config.host, id_, now_ms=now_ms)
+        if erasure.lines:
+            look_again(writer, memory.config.host)
         writer.commit()
     return erasure
 
