@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 from tests.support import DATA
+from tests.support.logs import claude_path, said, texts, uuid_of, write
 from tests.support.memories import memory_at
 from tests.support.noisy import talk
+from tests.support.plain_hosts import PlainHosts
 
 from recollect.memory import Memory
 from recollect.memory.erasing import verify
 from recollect.values.erasures import Wanted
 from recollect.values.retention import RetentionSettings
+from recollect.values.stored import source_bytes
 
 
 @pytest.fixture
@@ -129,3 +132,99 @@ def test_a_session_comes_back_with_all_that_was_known_of_it(tmp_path: Path, agen
         for id_ in gone:
             memory.restore(id_)
         assert {each.facts.id: each.facts for each in memory.sessions()} == before
+
+
+def test_what_was_evicted_in_a_part_or_in_anothers_store_is_told_and_comes_back(
+    memory: Memory, tmp_path: Path
+) -> None:
+    first, *_ = ids(memory)
+    with memory.view() as view:
+        lines = len(list(view.line_keys(memory.sources(first)[0])))
+    evict(memory)
+    memory.split(tmp_path / "part.h5", redacted=False)
+    with memory_at(tmp_path, "given.h5", "cache-given") as given:
+        given.merge([tmp_path / "memory.h5"])
+    for name in ("part.h5", "given.h5"):
+        with memory_at(tmp_path, name, f"cache-{name}") as other:
+            told = other.evicted(first)
+            assert told is not None
+            assert (told.lines, told.time_ms) == (lines, 0)
+            assert set(other.evicted_sessions()) == set(ids(memory))
+            assert other.restore(first).lines == lines
+            other.require_whole(first)
+
+
+@pytest.mark.parametrize("order", [("memory.h5", "other.h5"), ("other.h5", "memory.h5")])
+def test_a_log_without_its_erased_line_is_known_to_be_so_whichever_store_it_is_from(
+    memory: Memory, tmp_path: Path, order: tuple[str, str]
+) -> None:
+    """Else its raw export would be other bytes than the agent wrote, and say nothing of it."""
+    _, second, _ = ids(memory)
+    with copied(memory, tmp_path, "other.h5") as other:
+        other.erase(Wanted(match="number 2-0 in"))
+    with memory_at(tmp_path, "new.h5", "cache-new") as new:
+        new.merge([tmp_path / name for name in order], own=True)
+        assert [each.thinned for each in new.sources(second)] == [True]
+        new.reparse()
+        assert [each.thinned for each in new.sources(second)] == [True]
+        assert new.ingest([tmp_path / "logs"]).taken == 0
+        assert new.check() == []
+
+
+def test_an_erasure_of_lines_that_is_taken_back_is_made_good_by_the_next_ingest(
+    memory: Memory, tmp_path: Path, logs: Path
+) -> None:
+    _, second, _ = ids(memory)
+    path = Path(memory.sources(second)[0].file.path)
+    told = texts(memory, second)
+    counted = tokens(memory)
+    evict(memory, all_of_it=False)
+    gone = set(memory.evicted_sessions())
+    memory.restore(second)
+    memory.erase(Wanted(match="number 2-0 in"))
+    memory.erase(Wanted(match="Decision: keep"))
+    assert memory.ingest([logs]).taken == 0
+    for each in memory.erasures():
+        memory.forget_erasure(each.id)
+    memory.ingest([logs])
+    assert texts(memory, second) == told
+    assert tokens(memory) == counted
+    with memory.view() as view:
+        (source,) = (each for each in view.sources() if each.session == second and not each.superseded)
+        assert b"".join(source_bytes(source, view.lines(source))) == path.read_bytes()
+    assert set(memory.evicted_sessions()) == gone - {second} != set(), "what was only evicted stays so"
+
+
+def test_what_was_evicted_of_another_machine_does_not_come_back_when_its_log_grows(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = PlainHosts(folder, "nas")
+    monkeypatch.setenv("PATH", hosts.environ["PATH"])
+    path = write(claude_path(hosts.home("nas") / ".claude", 1), said(1, "first") + b"\n")
+    with hosts.memory() as memory:
+        memory.fleet.sync()
+        memory.index()
+        evict(memory)
+        path.write_bytes(path.read_bytes() + said(2, "second") + b"\n")
+        (done,) = memory.fleet.sync()
+        assert (done.report.taken, done.report.restarted) == (1, 0)
+        assert texts(memory, uuid_of(1)) == ["second"]
+        path.write_bytes(said(3, "another file") + b"\n" + path.read_bytes())
+        (done,) = memory.fleet.sync()
+        assert done.report.restarted == 1
+        assert texts(memory, uuid_of(1)) == ["another file", "first", "second"]
+        assert memory.check() == []
+
+
+def test_a_log_that_anothers_store_says_was_taken_is_compared_before_that_is_believed(tmp_path: Path) -> None:
+    """Or a store handed to somebody could keep a log that they have yet to write from being taken."""
+    lines = said(1, "x" * 3000), said(2, "goes")
+    path = write(claude_path(tmp_path / "logs", 1), b"".join(line + b"\n" for line in lines))
+    with memory_at(tmp_path, "given.h5", "cache-given") as given:
+        given.ingest([path])
+        given.erase(Wanted(match="goes"))
+    path.write_bytes(b"".join(said(n, f"mine {n} " + "y" * 900) + b"\n" for n in range(1, 9)))
+    with memory_at(tmp_path) as memory:
+        memory.merge([tmp_path / "given.h5"])
+        memory.ingest([path])
+        assert len([text for text in texts(memory, uuid_of(1)) if text.startswith("mine")]) == 8

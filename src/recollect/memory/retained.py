@@ -155,7 +155,11 @@ class Retained:
         from recollect.search.evicted import Evicted as EvictedSessions
 
         with self.view() as view:
-            return {name.id: each for name, each in EvictedSessions(view).sessions.items()}
+            known = EvictedSessions(view).sessions
+            thinned = {_name_of(each) for each in view.sources() if each.thinned and not each.superseded}
+            others = (find_session(view, name.id) for name in thinned - known.keys())
+            told = (each for session in others if (each := _evicted(view, session)) is not None)
+            return {each.name.id: each for each in (*known.values(), *told)}
 
     def require_whole(self, prefix: str) -> None:
         """Raise `Evicted` where lines of a session are not there any more."""
@@ -257,16 +261,23 @@ class Retained:
 
 def refuse_evicted(view: View, session: Session) -> None:
     """Raise `Evicted` where lines of a session are not there: by the lines, whatever was noted of them."""
-    sources = (each for each in view.sources(session) if each.thinned and not each.superseded)
-    gone = sum(line.is_evicted for source in sources for line in view.lines(source))
-    if gone:
+    if gone := _gone_lines(view, session):
         raise Evicted(session.facts.id, gone)
 
 
+def _gone_lines(view: View, session: Session) -> int:
+    sources = (each for each in view.sources(session) if each.thinned and not each.superseded)
+    return sum(len(view.kept_lines(source)) for source in sources)
+
+
 def _evicted(view: View, session: Session) -> EvictedSession | None:
+    """What went and when, as it was noted; the lines tell where that did not come along with them."""
     from recollect.search.evicted import Evicted as EvictedSessions
 
-    return EvictedSessions(view).sessions.get(_name(session))
+    noted = EvictedSessions(view).sessions.get(_name(session))
+    if noted is None and (gone := _gone_lines(view, session)):
+        return EvictedSession(_name(session), 0, gone, 0, 0, loss=False)
+    return noted
 
 
 def _cannot_restore(source: Source, host: str, *, there: bool) -> SourceError:
@@ -292,6 +303,10 @@ def _cannot_restore(source: Source, host: str, *, there: bool) -> SourceError:
 
 def _name(session: Session) -> SessionName:
     return SessionName(session.facts.agent, session.host, session.facts.id)
+
+
+def _name_of(source: Source) -> SessionName:
+    return SessionName(source.file.agent, source.host, source.session)
 
 
 def _is_over(used: int, cap: int | None) -> bool:
