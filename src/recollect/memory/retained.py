@@ -157,7 +157,7 @@ class Retained:
         with self.view() as view:
             known = EvictedSessions(view).sessions
             thinned = {_name_of(each) for each in view.sources() if each.thinned and not each.superseded}
-            others = (find_session(view, name.id) for name in thinned - known.keys())
+            others = (each for each in view.sessions() if _name(each) in thinned - known.keys())
             told = (each for session in others if (each := _evicted(view, session)) is not None)
             return {each.name.id: each for each in (*known.values(), *told)}
 
