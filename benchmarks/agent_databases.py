@@ -61,7 +61,7 @@ def _fill_opencode(connection: sqlite3.Connection, sessions: int, parts: int) ->
     for n in range(sessions):
         id_, at = f"ses_{n:06}", _START_MS + n * 1_000_000
         connection.execute("INSERT INTO event_sequence VALUES (?, ?, NULL)", (id_, parts))
-        row = (id_, "global", None, "s", "/work/harbor", f"Pier {n}", "1.18.33", at, at + parts)
+        row = (id_, "global", None, "s", "/code/harbor", f"Pier {n}", "1.18.33", at, at + parts)
         connection.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         told = json.dumps({"role": "assistant", "modelID": "tide-1", "time": {"created": at}})
         connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", (f"msg_{n:06}", id_, at, at, told))

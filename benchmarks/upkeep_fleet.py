@@ -1,4 +1,4 @@
-"""What a sync over ssh costs: `python -m benchmarks.upkeep_fleet`, a part of `benchmarks.upkeep`.
+"""What a sync over ssh costs.
 
 One host on loopback with a real sshd (Debian: openssh-server) and made-up logs: the first sync, one with
 nothing new, one after a log has grown; and what nothing new costs with a quarter of the logs, to see what it
@@ -13,14 +13,12 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import report
 from benchmarks.report import Row
 from recollect import Memory
 from recollect.config import Config
@@ -166,13 +164,3 @@ def _host(folder: Path) -> Iterator[_Host]:
 def _listens(port: int) -> bool:
     with socket.socket() as tried:
         return tried.connect_ex(("127.0.0.1", port)) == 0
-
-
-def main() -> int:
-    rows = list(report.measured({"fleet": fleet}, None, ["fleet"]))
-    print(report.table([row for _, row in rows]))
-    return report.status(rows)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""What merging costs beside ingest: `python -m benchmarks.upkeep_merge --corpus DIR`, a part of upkeep.
+"""What merging costs beside ingest.
 
 The logs, drawn by a hash into two halves, become two stores; these are merged in both orders, and the result
 is compared with a store of all the logs. Ingest and merge are timed one after the other, so that whatever
@@ -14,27 +14,18 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from benchmarks import report
 from benchmarks.report import Row
+from benchmarks.upkeep_lab import HOST, QUICK_BYTES, Lab
 from recollect import Memory
 from recollect.config import Config
 from recollect.values.stored import source_bytes
 
-HOST = "bench"
 RATIO_LEAST = 0.5
-QUICK_BYTES = 20_000_000
 
 
-class Lab(NamedTuple):
-    """The logs, and whether some of them will do: what this part asks of the lab of all parts."""
-
-    corpus: Path
-    quick: bool
-
-
-def merge(lab: Any) -> Iterator[Row]:
+def merge(lab: Lab) -> Iterator[Row]:
     """Two halves of the logs merged, in both orders and again, beside an ingest of all of them."""
     files = _drawn(lab.corpus, lab.quick)
     halves = [[path for path, odd in files if odd == half] for half in (False, True)]
@@ -129,20 +120,3 @@ def _told(path: Path) -> tuple[Any, ...]:
                 total.update(piece)
             raw[source.host, source.file.path, source.superseded] = total.digest()
     return shown, charged, raw
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = report.corpus_parser("upkeep_merge", "Measure merging beside ingest.", {"merge": merge})
-    arguments = parser.parse_args(argv)
-    if arguments.corpus is None:
-        print("give the logs: --corpus DIR", file=sys.stderr)
-        return 2
-    rows = list(
-        report.measured({"merge": merge}, Lab(arguments.corpus.resolve(), arguments.quick), ["merge"])
-    )
-    print(report.table([row for _, row in rows]))
-    return report.status(rows)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

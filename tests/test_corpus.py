@@ -43,7 +43,7 @@ def _differing(view: View, share: float = 1.0) -> list[str]:
     chance = random.Random(7)
     sources = view.sources()
     assert sources
-    chosen = [source for source in sources if chance.random() < share]
+    chosen = [source for source in sources if source.file.has_file and chance.random() < share]
     return [
         source.file.path
         for source in chosen

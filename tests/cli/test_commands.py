@@ -112,10 +112,11 @@ class TestStatus:
 
     def test_agents_whose_client_nobody_ran_are_named(self, recollect: Any) -> None:
         recollect("ingest", DATA / "pi")
-        assert recollect("status", "--json").json["unproven_sessions"] == {}
+        assert recollect("status", "--json").json["unproven"] == []
         assert "unproven" not in recollect("status").out
         recollect("ingest", DATA / "amp")
-        assert recollect("status", "--json").json["unproven_sessions"] == {"Amp": 1}
+        amp = {"agent": "amp", "title": "Amp", "sessions": 1}
+        assert recollect("status", "--json").json["unproven"] == [amp]
         assert "no client was run for Amp (1 session)" in recollect("status").out
 
     def test_without_a_store_the_next_step_is_named(self, recollect: Any) -> None:

@@ -13,7 +13,8 @@ from tests.support.memories import open_memory
 from recollect.agents.registry import agents, built_in
 from recollect.memory import Memory
 from recollect.values.errors import NotFound
-from recollect.values.records import HIDDEN, Flag, Kind
+from recollect.values.records import HIDDEN, Entry, Flag, Kind
+from recollect.values.stored import StoredEntry
 
 UNREAD = [agent.name for agent in agents() if not agent.has("reader")]
 
@@ -33,10 +34,22 @@ def is_compacted(memory: Memory, session: str) -> bool:
     return any(each.entry.flags & Flag.BOUNDARY for each in memory.show(session))
 
 
+def is_told(entry: Entry) -> bool:
+    """Whether it is text in a conversation: what was said, and calls of logs that do not number them."""
+    if entry.kind in (Kind.CALL, Kind.RESULT):
+        return not entry.call
+    return entry.kind in (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY)
+
+
+def asked(memory: Memory) -> tuple[str, StoredEntry]:
+    """A session with a prompt, and its first one."""
+    shown = ((id_, each) for id_ in talks(memory) for each in memory.show(id_))
+    return next((id_, each) for id_, each in shown if each.entry.kind is Kind.PROMPT)
+
+
 def test_all_that_was_said_is_in_the_conversation_in_order(memory: Memory) -> None:
     for id_ in talks(memory):
-        kinds = (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY)
-        spoken = [e.entry for e in memory.show(id_) if e.entry.kind in kinds]
+        spoken = [e.entry for e in memory.show(id_) if not e.entry.flags & HIDDEN and is_told(e.entry)]
         said = [entry.text for entry in spoken if not entry.flags & Flag.SIDECHAIN]
         blocks = [block for message in memory.conversation(id_).messages for block in message.blocks]
         assert [block.text for block in blocks if block.text] == [text for text in said if text.strip()]
@@ -79,8 +92,7 @@ def test_calls_and_results_name_each_other(memory: Memory) -> None:
 
 
 def test_it_ends_with_the_entry_it_is_asked_to_end_with(memory: Memory) -> None:
-    id_ = talks(memory)[0]
-    first = next(e for e in memory.show(id_) if e.entry.kind is Kind.PROMPT)
+    id_, first = asked(memory)
     (message,) = memory.conversation(id_, until=first.id).messages
     assert message.blocks[-1].entry == first.id
 
@@ -103,7 +115,6 @@ def test_it_is_written_as_a_session_that_another_agent_takes(
 
 
 def test_what_is_assembled_of_it_is_told(memory: Memory) -> None:
-    id_ = talks(memory)[0]
-    prompt = next(e for e in memory.show(id_) if e.entry.kind is Kind.PROMPT)
+    _, prompt = asked(memory)
     _, conversation = memory.assemble(prompt.entry.text, budget_tokens=5_000)
     assert prompt.id in {block.entry for message in conversation.messages for block in message.blocks}

@@ -41,10 +41,8 @@ def add_words(commands: Any) -> None:
         "holds no text; --verify searches every file of ours, unpacked, for what it is of.",
         (
             "recollect erase 3f2a9c01 --dry-run",
-            "recollect erase 3f2a9c01 -o receipt.json",
-            "recollect erase --match 'Project Nightjar' --project harbor",
+            "recollect erase --match 'Project Nightjar' --project harbor -o receipt.json",
             "recollect erase --verify receipt.json --match 'Project Nightjar'",
-            "recollect erase --list",
         ),
     )
     command.add_argument("id", nargs="?", default="", metavar="ID", help="a session, or an entry, by its id")

@@ -12,7 +12,7 @@ from recollect.cli.store_lines import print_store
 from recollect.cli.words import add_command
 from recollect.present.fleet import host_standing_object, summary_text, trouble_lines
 from recollect.present.reports import standing_object
-from recollect.present.status import odd_text, store_object, totals_object, unproven_object, unproven_text
+from recollect.present.status import odd_text, store_object, totals_object, unproven_objects, unproven_text
 from recollect.present.usage import cost_text
 from recollect.values.text import many
 
@@ -36,7 +36,7 @@ def add_words(commands: Any) -> None:
 def status(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         store, totals, risk = store_object(memory), totals_object(memory), memory.standing()
-        odd, unproven = memory.odd_lines(), unproven_object(memory)
+        odd, unproven = memory.odd_lines(), unproven_objects(memory)
         captured, hooks = captured_object(memory.config), hooks_text(memory.config)
         standings, now_ms = memory.fleet.status(), time.time_ns() // 1_000_000
     if screen.json:
@@ -46,7 +46,7 @@ def status(args: argparse.Namespace, screen: Screen) -> int:
                 "store": store,
                 "totals": totals,
                 "odd_lines": odd,
-                "unproven_sessions": unproven,
+                "unproven": unproven,
                 "newest_source_ms": risk.newest_ms or None,
                 "retention": standing_object(risk),
                 "captured": captured,

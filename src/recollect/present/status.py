@@ -29,17 +29,17 @@ def store_object(memory: Memory) -> dict[str, Any]:
     }
 
 
-def unproven_object(memory: Memory) -> dict[str, int]:
-    """How many sessions are of agents for which no client was run, by their titles."""
+def unproven_objects(memory: Memory) -> list[dict[str, Any]]:
+    """The agents with sessions here for which no client was run, and how many these are."""
     from recollect.agents.registry import agents
 
-    titles = {agent.name: agent.title for agent in agents() if not agent.is_proven}
     counted = Counter(session.facts.agent for session in memory.sessions())
-    return {title: counted[name] for name, title in titles.items() if counted[name]}
+    found = [agent for agent in agents() if not agent.is_proven and counted[agent.name]]
+    return [{"agent": agent.name, "title": agent.title, "sessions": counted[agent.name]} for agent in found]
 
 
-def unproven_text(unproven: dict[str, int]) -> str:
-    named = ", ".join(f"{title} ({many(count, 'session')})" for title, count in unproven.items())
+def unproven_text(unproven: list[dict[str, Any]]) -> str:
+    named = ", ".join(f"{each['title']} ({many(each['sessions'], 'session')})" for each in unproven)
     return f"no client was run for {named}" if named else ""
 
 

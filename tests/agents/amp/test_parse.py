@@ -15,7 +15,7 @@ from recollect.values.records import Flag, Kind
 
 FOLDER = DATA / "amp"
 THREAD = "T-11111111-2222-4333-8444-555555555555"
-EDIT = '{"path":"/work/ropes.md","old_str":"worn","new_str":"new"}'
+EDIT = '{"path":"/code/ropes.md","old_str":"worn","new_str":"new"}'
 
 
 class TestAmp(AgentContract):
@@ -52,12 +52,12 @@ def test_a_thread_is_told_in_order_and_kept_whole(folder: Path) -> None:
     results = [entry for entry in entries if entry.kind is Kind.RESULT]
     assert [entry.tool for entry in results if entry.flags & Flag.ERROR] == ["Bash", "edit_file", "Bash"]
     assert [entry.call for entry in results] == [e.call for e in entries if e.kind is Kind.CALL]
-    assert (facts.title, facts.cwd, facts.branch) == ("Ropes on the pier", "/work/old harbor", "ropes")
+    assert (facts.title, facts.cwd, facts.branch) == ("Ropes on the pier", "/code/old harbor", "ropes")
     assert (facts.model, facts.version) == ("tide-1", "0.0.17")
     columns = (usage.input, usage.output, usage.cache_read, usage.cache_write_5m)
     assert [column.tolist() for column in columns] == [[9, 3], [40, 4], [2000, 0], [100, 0]]
 
 
 def test_what_an_edit_makes_of_a_file_is_known() -> None:
-    assert edited(EDIT) == [Change("/work/ropes.md", "worn", "new")]
+    assert edited(EDIT) == [Change("/code/ropes.md", "worn", "new")]
     assert edited('{"path":"a"}') == []

@@ -51,13 +51,13 @@ SQUEAK = [
     ("THOUGHT", "Grease, perhaps."),
     ("ANSWER", "I look at the log."),
     ("CALL", '{"commands":["cat crane.log","make grease"]}'),
-    ("CALL", '{"files":[{"path":"/work/harbor/crane.png"}]}'),
+    ("CALL", '{"files":[{"path":"/code/harbor/crane.png"}]}'),
     ("RESULT", "squeak\n\n[Command exited with code 2]\nno rule\n"),
     ("RESULT", "Successfully read image"),
     ("IMAGE", ""),
-    ("CALL", '{"path":"/work/harbor/crane.md","old_text":"dry","new_text":"greased"}'),
+    ("CALL", '{"path":"/code/harbor/crane.md","old_text":"dry","new_text":"greased"}'),
     ("CALL", '{"to":"island"}'),
-    ("RESULT", "Edited /work/harbor/crane.md"),
+    ("RESULT", "Edited /code/harbor/crane.md"),
     ("RESULT", "Tool call ferry was rejected before execution: there is none"),
     ("ANSWER", "The crane is greased."),
     ("CONTEXT", "You have not verified it."),
@@ -84,7 +84,7 @@ def test_a_session_is_told_in_order_and_its_documents_are_kept_whole(folder: Pat
     ]
     calls = {e.entry.call for e in entries if e.entry.kind is Kind.CALL}
     assert {e.entry.call for e in entries if e.entry.kind is Kind.RESULT} <= calls
-    assert (facts.title, facts.cwd) == ("The squeaking crane", "/work/harbor")
+    assert (facts.title, facts.cwd) == ("The squeaking crane", "/code/harbor")
     assert (facts.model, facts.version) == ("tide-1", "3.0.65")
     assert kept == {str(path): path.read_bytes() for path in sorted(SESSION.iterdir())}
 
@@ -95,7 +95,7 @@ def test_a_subagent_is_told_by_no_person_and_works_where_its_session_does(folder
         id_ = f"{QUAY}__agent_1790000000450_abc"
         entries, facts = shown(memory, id_), facts_of(memory, id_)
     assert told(entries) == [("CONTEXT", "Count the buckets of grease."), ("ANSWER", "Four buckets.")]
-    assert (facts.parent, facts.relation, facts.cwd) == (QUAY, Relation.SUBAGENT, "/work/harbor")
+    assert (facts.parent, facts.relation, facts.cwd) == (QUAY, Relation.SUBAGENT, "/code/harbor")
 
 
 def test_what_answers_took_is_counted_as_the_session_counts_it(folder: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_task_is_told_once_with_the_calls_in_its_texts(folder: Path) -> None:
     calls = [e.entry.call for e in entries if e.entry.kind is Kind.CALL]
     assert len(set(calls)) == len(calls)
     assert {e.entry.call for e in entries if e.entry.kind is Kind.RESULT} <= set(calls)
-    assert (facts.cwd, facts.title) == ("/work/harbor", "Paint the buoy red")
+    assert (facts.cwd, facts.title) == ("/code/harbor", "Paint the buoy red")
     assert (facts.model, facts.version, facts.started_ms) == ("tide-1", "3.40.0", 1760000000000)
     columns = (usage.input, usage.output, usage.cache_read, usage.cache_write_5m)
     assert [column.tolist() for column in columns] == [[30], [5], [200], [4]]
@@ -210,7 +210,7 @@ def test_what_was_shown_is_the_conversation_where_nothing_else_is_left(folder: P
 
 
 def test_what_an_edit_makes_of_a_file_is_known() -> None:
-    assert edited(SQUEAK[9][1]) == [Change("/work/harbor/crane.md", "dry", "greased")]
+    assert edited(SQUEAK[9][1]) == [Change("/code/harbor/crane.md", "dry", "greased")]
     assert edited(BUOY[6][1]) == [Change("buoy.css", "color: green;\n", "color: red;\n")]
     assert edited('{"path":"a","content":"all"}') == [Change("a", "", "all", is_whole=True)]
     assert edited('{"path":"a","diff":"<<<<<<< SEARCH\\nhalf"}') == []
@@ -237,7 +237,7 @@ def test_a_task_of_roo_is_told_once(folder: Path) -> None:
         ("SUMMARY", "Planks were counted."),
         ("ANSWER", "Twelve."),
     ]
-    assert (facts.cwd, facts.model) == ("/work/pier", "tide-2")
+    assert (facts.cwd, facts.model) == ("/code/pier", "tide-2")
     assert (facts.parent, facts.relation) == (PLANKS[:-1] + "0", Relation.SUBAGENT)
 
 

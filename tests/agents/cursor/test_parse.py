@@ -95,7 +95,7 @@ PIER = [
     ("RESULT", "no rule to make crane\n"),
     ("CALL", '{"command":"rm clock.txt"}'),
     ("RESULT", '{"output":"","rejected":true}'),
-    ("CALL", '{"file_path":"/work/harbor/src/crane.py","old_string":"noon","new_string":"never"}'),
+    ("CALL", '{"file_path":"/code/harbor/src/crane.py","old_string":"noon","new_string":"never"}'),
     ("RESULT", '{"beforeContentId":"composer.content.aa","afterContentId":"composer.content.bb"}'),
     ("CALL", '{"targetFile":"oil.md"}'),
     ("RESULT", "File not found"),
@@ -137,10 +137,10 @@ def test_a_conversation_of_the_editor_is_told_in_its_own_order(folder: Path) -> 
     ]
     assert [e.entry.kind for e in entries if e.entry.flags & Flag.BOUNDARY] == [Kind.EVENT]
     assert {e.entry.model for e in entries if e.entry.kind is Kind.ANSWER} == {"tide-1"}
-    assert (pier.title, pier.cwd, pier.branch) == ("Crane stops at noon", "/work/harbor", "main")
+    assert (pier.title, pier.cwd, pier.branch) == ("Crane stops at noon", "/code/harbor", "main")
     assert (pier.model, pier.started_ms, pier.ended_ms) == ("tide-1", 1772442000000, 1772442013000)
     assert (crane.parent, crane.relation) == ("pier-0001", Relation.SUBAGENT)
-    assert (crane.title, crane.cwd, crane.model) == ("Ask the crane", "/work/harbor", "tide-mini")
+    assert (crane.title, crane.cwd, crane.model) == ("Ask the crane", "/code/harbor", "tide-mini")
     assert told(sent) == [("CONTEXT", "When was it oiled?"), ("ANSWER", "In May — says the log.")]
 
 
@@ -151,7 +151,7 @@ def test_older_conversations_and_what_is_left_of_one_are_told(folder: Path) -> N
         ids = [session.facts.id for session in memory.sessions()]
         quay, buoy = (shown(memory, id_) for id_ in ("quay-0003", "buoy-0004"))
         assert facts_of(memory, "quay-0003").title == "Paint for the quay"
-        assert facts_of(memory, "buoy-0004").cwd == "/work/harbor"
+        assert facts_of(memory, "buoy-0004").cwd == "/code/harbor"
     assert sorted(ids) == ["buoy-0004", "crane-0002", "pier-0001", "quay-0003"], "an empty tab is none"
     assert told(quay) == [("PROMPT", "Which paint is on the quay?"), ("ANSWER", "Tar, says the ledger.")]
     assert {e.entry.time_ms for e in quay} == {1730000000000}
@@ -176,10 +176,10 @@ def test_the_folder_is_that_of_the_workspace_where_nothing_else_tells_it(folder:
     path = make_database(place / "globalStorage" / "state.vscdb", "cursor/harbor.sql")
     noted = place / "workspaceStorage" / "ws1" / "workspace.json"
     noted.parent.mkdir(parents=True)
-    noted.write_text('{"folder":"file:///work/old%20harbor"}')
+    noted.write_text('{"folder":"file:///code/old%20harbor"}')
     with open_memory(folder / "m.h5") as memory:
         memory.ingest([path])
-        assert facts_of(memory, "pier-0001").cwd == "/work/old harbor"
+        assert facts_of(memory, "pier-0001").cwd == "/code/old harbor"
 
 
 def test_what_an_answer_cost_is_counted_once(folder: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_chat_of_the_command_line_is_told_in_the_order_of_its_last_tree(folder
         ("IMAGE", ""),
         ("THOUGHT", "The log first."),
         ("ANSWER", "I look."),
-        ("CALL", '{"path":"/work/harbor/log.md"}'),
+        ("CALL", '{"path":"/code/harbor/log.md"}'),
         ("CALL", '{"command":"tide"}'),
         ("RESULT", "high water at six"),
         ("RESULT", "Exit code: 127\n\ntide: not found"),
@@ -219,7 +219,7 @@ def test_a_chat_of_the_command_line_is_told_in_the_order_of_its_last_tree(folder
     ]
     results = [e.entry for e in entries if e.entry.kind is Kind.RESULT]
     assert [entry.tool for entry in results if entry.flags & Flag.ERROR] == ["Shell"]
-    assert (facts.title, facts.cwd, facts.model) == ("The log of the pier", "/work/harbor", "tide-1")
+    assert (facts.title, facts.cwd, facts.model) == ("The log of the pier", "/code/harbor", "tide-1")
     assert (facts.started_ms, facts.ended_ms) == (1772442000000, 1772442060000)
 
 
@@ -239,7 +239,7 @@ def test_a_transcript_is_the_conversation_where_nothing_else_has_it(folder: Path
         ("PROMPT", "Count the gulls."),
         ("ANSWER", "I count."),
         ("CALL", '{"command":"gulls --count"}'),
-        ("CALL", '{"path":"/work/harbor/gulls.md","old_string":"ten","new_string":"twelve"}'),
+        ("CALL", '{"path":"/code/harbor/gulls.md","old_string":"ten","new_string":"twelve"}'),
         ("ANSWER", "Twelve gulls."),
         ("PROMPT", "And the terns?"),
     ]
@@ -248,7 +248,7 @@ def test_a_transcript_is_the_conversation_where_nothing_else_has_it(folder: Path
         "error",
     ]
     assert not any(e.entry.flags & Flag.COPY for e in (*entries, *sent))
-    assert (facts.title, facts.project) == ("Count the gulls.", "work-harbor")
+    assert (facts.title, facts.project) == ("Count the gulls.", "code-harbor")
     assert (under.relation, under.parent) == (Relation.SUBAGENT, TRANSCRIPT.removeprefix("transcript-"))
     assert {TRANSCRIPT, SENT, TEXT} <= listed
     assert found
@@ -262,7 +262,7 @@ def test_a_transcript_that_is_mere_text_is_told_as_far_as_its_marks_tell(folder:
         ("PROMPT", "Where is the key of the shed?"),
         ("THOUGHT", "On a hook, most likely."),
         ("ANSWER", "Let me look."),
-        ("CALL", '{"pattern":"key","path":"/work/harbor"}'),
+        ("CALL", '{"pattern":"key","path":"/code/harbor"}'),
         ("RESULT", "shed.md: on the hook"),
         ("ANSWER", "On the hook behind the door."),
     ]
@@ -307,7 +307,7 @@ def test_blame_and_how_know_its_calls(folder: Path) -> None:
         met = memory.fix("no rule to make crane")
     assert [(each.session.facts.id, each.changes) for each in touched] == [("pier-0001", 1)]
     assert [(each.path, each.old, each.new) for each in touched[0].edits] == [
-        ("/work/harbor/src/crane.py", "noon", "never")
+        ("/code/harbor/src/crane.py", "noon", "never")
     ]
     assert [(each.worked, each.failed) for each in ran if each.text == "make crane"] == [(0, 1)]
     assert [each.times for each in met] == [1]

@@ -20,7 +20,7 @@ from recollect.values.titles import TITLE_CUSTOM
 
 FOLDER = DATA / "droid"
 CRANE, BOATS, WINCH = (f"d401d000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3))
-LOG = FOLDER / "sessions/-work-harbor" / f"{CRANE}.jsonl"
+LOG = FOLDER / "sessions/-code-harbor" / f"{CRANE}.jsonl"
 
 
 class TestDroid(AgentContract):
@@ -78,8 +78,8 @@ def test_a_session_is_told_in_order(folder: Path) -> None:
     assert report.unknown_types == {}
     assert told(entries) == [
         *BEGUN,
-        ("CALL", '{"file_path":"/work/harbor/crane.md","old_str":"dry","new_str":"oiled"}'),
-        ("CALL", '{"file_path":"/work/harbor/crane.png"}'),
+        ("CALL", '{"file_path":"/code/harbor/crane.md","old_str":"dry","new_str":"oiled"}'),
+        ("CALL", '{"file_path":"/code/harbor/crane.png"}'),
         ("RESULT", '{"success":true}'),
         ("RESULT", "Image file: crane.png"),
         ("IMAGE", ""),
@@ -98,7 +98,7 @@ def test_a_session_is_told_in_order(folder: Path) -> None:
     assert [e.text for e in entries if e.flags & Flag.BOUNDARY] == ["The crane was oiled."]
     calls = {entry.call: entry.tool for entry in entries if entry.kind is Kind.CALL}
     assert {entry.call: entry.tool for entry in entries if entry.kind is Kind.RESULT} == calls
-    assert (crane.title, crane.cwd, crane.model) == ("The crane and its oil", "/work/harbor", "tide-4")
+    assert (crane.title, crane.cwd, crane.model) == ("The crane and its oil", "/code/harbor", "tide-4")
     assert crane.relation is Relation.NONE
     assert (boats.parent, boats.relation, boats.title) == (CRANE, Relation.SUBAGENT, "Count the boats.")
     assert (winch.parent, winch.relation, winch.title_rank) == (CRANE, Relation.FORK, TITLE_CUSTOM)

@@ -89,18 +89,18 @@ def facts_of(memory: Memory, session: str) -> SessionFacts:
 ASKED = [
     ("PROMPT", "Look at the crane and oil it."),
     ("IMAGE", ""),
-    ("CONTEXT", "file:///work/harbor/crane.md"),
+    ("CONTEXT", "file:///code/harbor/crane.md"),
     ("THOUGHT", "The clock first."),
     ("ANSWER", "I look at both of them."),
     ("CALL", '{"command":"cat clock.txt"}'),
     ("CALL", '{"command":"make oil"}'),
     ("RESULT", "exit: 0\n12:00\n"),
     ("RESULT", "exit: 2\nno rule\n"),
-    ("CALL", '{"file_path":"/work/harbor/crane.md","old_string":"dry","new_string":"oiled"}'),
-    ("RESULT", "The file /work/harbor/crane.md has been updated."),
+    ("CALL", '{"file_path":"/code/harbor/crane.md","old_string":"dry","new_string":"oiled"}'),
+    ("RESULT", "The file /code/harbor/crane.md has been updated."),
     ("CALL", '{"pattern":"oil"}'),
     ("RESULT", "crane.md: oiled é\n"),
-    ("CALL", '{"target_file":"/work/harbor/crane.png"}'),
+    ("CALL", '{"target_file":"/code/harbor/crane.png"}'),
     ("RESULT", ""),
     ("IMAGE", ""),
     ("CALL", '{"merge":false,"todos":[{"id":"1","content":"Oil it","status":"in_progress"}]}'),
@@ -138,7 +138,7 @@ def test_a_session_is_told_in_order(folder: Path) -> None:
     assert [text for text in events if "tide is out" in text] == ["API error (status 500): The tide is out."]
     assert {"/compact", "Turn cancelled"} <= set(events)
     assert [e.text for e in entries if e.flags & Flag.BOUNDARY] == ["The crane is oiled."]
-    assert (crane.title, crane.cwd, crane.branch) == ("The crane and its oil", "/work/harbor", "dry-dock")
+    assert (crane.title, crane.cwd, crane.branch) == ("The crane and its oil", "/code/harbor", "dry-dock")
     assert (crane.model, crane.relation, crane.root) == ("tide-5", Relation.NONE, CRANE)
     assert (boats.parent, boats.relation, boats.title) == (CRANE, Relation.SUBAGENT, "count")
 
@@ -198,7 +198,7 @@ def test_a_fork_is_known_by_its_log_alone() -> None:
 
 
 def test_a_log_that_grows_line_by_line_is_what_it_is_at_once(folder: Path) -> None:
-    whole = FOLDER / "sessions/%2Fwork%2Fharbor" / CRANE
+    whole = FOLDER / "sessions/%2Fcode%2Fharbor" / CRANE
     path = folder / CRANE / "updates.jsonl"
     shutil.copytree(whole, path.parent)
     with open_memory(folder / "once.h5") as memory:

@@ -66,7 +66,7 @@ def test_a_session_is_told_in_order_and_its_document_says_the_rest(folder: Path)
     results = [entry for entry in entries if entry.kind is Kind.RESULT]
     assert [entry.tool for entry in results if entry.flags & Flag.ERROR] == ["fs_read", "shell"]
     assert [entry.call for entry in results] == [e.call for e in entries if e.kind is Kind.CALL]
-    assert (facts.title, facts.cwd, facts.model) == ("Nets", "/work/harbor", "tide-1")
+    assert (facts.title, facts.cwd, facts.model) == ("Nets", "/code/harbor", "tide-1")
     assert facts.parent == "98cb06e6-28da-4ba8-8ebe-be6bf1684000"
     assert facts.relation is Relation.SUBAGENT
     assert entries[0].time_ms == 1780841667000
@@ -90,7 +90,7 @@ TALK = [
     ("CALL", '{"path":"nets.md"}'),
     ("RESULT", "no such file"),
     ("RESULT", "Ada mends\nthem."),
-    ("CALL", '{"command":"create","path":"/work/harbor/nets.md","file_text":"Ada"}'),
+    ("CALL", '{"command":"create","path":"/code/harbor/nets.md","file_text":"Ada"}'),
     ("RESULT", "Tool use was cancelled by the user"),
     ("PROMPT", "Leave the file alone."),
     ("ANSWER", "Ada does."),
@@ -120,11 +120,11 @@ def test_conversations_of_the_database_are_told_turn_by_turn(folder: Path, datab
     assert failed == ["execute_bash", "fs_write"]
     assert (nets.title, nets.cwd, nets.model) == (
         "Who mends the nets of the harbor?",
-        "/work/harbor",
+        "/code/harbor",
         "tide-2",
     )
     assert (nets.started_ms, nets.ended_ms) == (1779012000000, 1779012060000)
-    assert quay.cwd == "/work/quay"
+    assert quay.cwd == "/code/quay"
     for never in (b"token-that-nobody-reads", b"not-read"):
         assert never not in kept
 

@@ -58,11 +58,11 @@ PIER = [
     ("RESULT", "12:00\n"),
     ("CALL", '{"command":"make crane"}'),
     ("RESULT", "no rule to make crane\n"),
-    ("CALL", '{"filePath":"/work/harbor/src/crane.py","oldString":"noon","newString":"never"}'),
+    ("CALL", '{"filePath":"/code/harbor/src/crane.py","oldString":"noon","newString":"never"}'),
     ("RESULT", "The user rejected permission to use this specific tool call."),
     ("CALL", '{"description":"ask the crane","prompt":"When was it oiled?","subagent_type":"general"}'),
     ("RESULT", "In May."),
-    ("CALL", '{"filePath":"/work/harbor/oil.md"}'),
+    ("CALL", '{"filePath":"/code/harbor/oil.md"}'),
     ("CONTEXT", "/review the oil"),
     ("SUMMARY", "The crane stops at noon by its clock."),
 ]
@@ -87,7 +87,7 @@ def test_a_session_of_a_database_is_told_in_order(folder: Path) -> None:
     ]
     calls = [e.entry.call for e in entries if e.entry.kind is Kind.CALL]
     assert len(set(calls)) == len(calls), "two calls that the client gave one id are two"
-    assert (pier.title, pier.cwd, pier.slug) == ("Why the crane stops", "/work/harbor", "neon-pier")
+    assert (pier.title, pier.cwd, pier.slug) == ("Why the crane stops", "/code/harbor", "neon-pier")
     assert (pier.model, pier.version) == ("tide-1", "1.18.33")
     assert (crane.parent, crane.relation) == ("ses_pier", Relation.SUBAGENT)
     assert crane.title == "When was it oiled?"
@@ -121,7 +121,7 @@ def test_a_part_that_goes_on_takes_the_place_of_what_it_was(folder: Path) -> Non
             data = {"type": "tool", "tool": "read", "callID": "call_5"}
             data["state"] = {
                 "status": "completed",
-                "input": {"filePath": "/work/harbor/oil.md"},
+                "input": {"filePath": "/code/harbor/oil.md"},
                 "output": "May",
             }
             client.execute(
@@ -133,7 +133,7 @@ def test_a_part_that_goes_on_takes_the_place_of_what_it_was(folder: Path) -> Non
         entries = shown(memory, "ses_pier")
         assert memory.check() == []
     assert report.lines == 1
-    at = PIER.index(("CALL", '{"filePath":"/work/harbor/oil.md"}'))
+    at = PIER.index(("CALL", '{"filePath":"/code/harbor/oil.md"}'))
     assert told(entries) == [*PIER[: at + 1], ("RESULT", "May"), *PIER[at + 1 :]]
 
 
@@ -151,7 +151,7 @@ def test_the_older_storage_is_one_session(folder: Path) -> None:
     assert report.unknown_types == {}
     assert told(entries) == [("PROMPT", "Which paint is on the quay?"), ("ANSWER", "Tar, says the ledger.")]
     assert session.title == "Paint for the quay"
-    assert session.cwd == "/work/harbor"
+    assert session.cwd == "/code/harbor"
 
 
 def test_an_exported_session_is_cut_into_its_messages(folder: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_session_that_was_moved_into_the_database_is_shown_once(folder: Path) 
     path = make_database(folder / "opencode" / "opencode.db")
     with written(path) as client:
         client.execute(
-            "INSERT INTO session VALUES ('ses_quay', 'global', NULL, 'q', '/work/harbor',"
+            "INSERT INTO session VALUES ('ses_quay', 'global', NULL, 'q', '/code/harbor',"
             " 'Paint for the quay', '1.2.0', 0, 0, 1760000000000, 1760000005000)"
         )
         for id_ in ("msg_q1", "msg_q2"):

@@ -11,11 +11,11 @@ CREATE TABLE session_message (id text PRIMARY KEY, session_id text NOT NULL, typ
 
 INSERT INTO event_sequence VALUES ('ses_pier', 41, NULL), ('ses_crane', 12, NULL);
 INSERT INTO session VALUES
- ('ses_pier', 'global', NULL, 'neon-pier', '/work/harbor', 'Why the crane stops', '1.18.33', 0.25, 1034, 1790000000000, 1790000009000),
- ('ses_crane', 'global', 'ses_pier', 'calm-crane', '/work/harbor', 'Child session - 2026-09-21T13:33:20.000Z', '1.18.33', 0, 90, 1790000003000, 1790000004500);
+ ('ses_pier', 'global', NULL, 'neon-pier', '/code/harbor', 'Why the crane stops', '1.18.33', 0.25, 1034, 1790000000000, 1790000009000),
+ ('ses_crane', 'global', 'ses_pier', 'calm-crane', '/code/harbor', 'Child session - 2026-09-21T13:33:20.000Z', '1.18.33', 0, 90, 1790000003000, 1790000004500);
 INSERT INTO message VALUES
  ('msg_1', 'ses_pier', 1790000000100, 1790000009000, '{"role":"user","time":{"created":1790000000100},"agent":"build","model":{"providerID":"local","modelID":"tide-1"}}'),
- ('msg_2', 'ses_pier', 1790000001000, 1790000005000, '{"role":"assistant","parentID":"msg_1","modelID":"tide-1","providerID":"local","mode":"build","path":{"cwd":"/work/harbor","root":"/"},"cost":0.25,"tokens":{"input":1034,"output":49,"reasoning":7,"cache":{"read":200,"write":10}},"time":{"created":1790000001000,"completed":1790000005000},"finish":"tool-calls"}'),
+ ('msg_2', 'ses_pier', 1790000001000, 1790000005000, '{"role":"assistant","parentID":"msg_1","modelID":"tide-1","providerID":"local","mode":"build","path":{"cwd":"/code/harbor","root":"/"},"cost":0.25,"tokens":{"input":1034,"output":49,"reasoning":7,"cache":{"read":200,"write":10}},"time":{"created":1790000001000,"completed":1790000005000},"finish":"tool-calls"}'),
  ('msg_3', 'ses_pier', 1790000006000, 1790000007000, '{"role":"assistant","parentID":"msg_1","modelID":"tide-1","providerID":"local","mode":"build","cost":0,"tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},"time":{"created":1790000006000,"completed":1790000007000},"error":{"name":"MessageAbortedError","data":{"message":"The operation was aborted."}}}'),
  ('msg_4', 'ses_pier', 1790000008000, 1790000008500, '{"role":"assistant","parentID":"msg_1","summary":true,"modelID":"tide-1","providerID":"local","mode":"compaction","time":{"created":1790000008000,"completed":1790000008500}}'),
  ('msg_5', 'ses_crane', 1790000003000, 1790000003000, '{"role":"user","time":{"created":1790000003000},"agent":"general","model":{"providerID":"local","modelID":"tide-1"}}'),
@@ -24,18 +24,18 @@ INSERT INTO part VALUES
  ('prt_01', 'msg_1', 'ses_pier', 1790000000101, 1790000000101, '{"type":"text","text":"Why does the crane stop at noon?"}'),
  ('prt_02', 'msg_1', 'ses_pier', 1790000000102, 1790000000102, '{"type":"text","synthetic":true,"text":"Called the Read tool with the following input: {}"}'),
  ('prt_03', 'msg_1', 'ses_pier', 1790000000103, 1790000000103, '{"type":"file","mime":"image/png","filename":"crane.png","url":"data:image/png;base64,AAAA"}'),
- ('prt_04', 'msg_1', 'ses_pier', 1790000000104, 1790000000104, '{"type":"file","mime":"text/plain","filename":"src/crane.py","url":"file:///work/harbor/src/crane.py"}'),
+ ('prt_04', 'msg_1', 'ses_pier', 1790000000104, 1790000000104, '{"type":"file","mime":"text/plain","filename":"src/crane.py","url":"file:///code/harbor/src/crane.py"}'),
  ('prt_05', 'msg_1', 'ses_pier', 1790000000105, 1790000000105, '{"type":"text","ignored":true,"text":"a plugin tells the person"}'),
  ('prt_10', 'msg_2', 'ses_pier', 1790000001001, 1790000001001, '{"type":"step-start","snapshot":"aa11"}'),
  ('prt_11', 'msg_2', 'ses_pier', 1790000001100, 1790000001200, '{"type":"reasoning","text":"Look at the clock first.","time":{"start":1790000001100,"end":1790000001200}}'),
  ('prt_12', 'msg_2', 'ses_pier', 1790000001300, 1790000001400, '{"type":"text","text":"Let me look at its clock.","time":{"start":1790000001300,"end":1790000001400}}'),
  ('prt_13', 'msg_2', 'ses_pier', 1790000001500, 1790000002000, '{"type":"tool","tool":"bash","callID":"call_1","state":{"status":"completed","input":{"command":"cat clock.txt","description":"Shows the clock"},"output":"12:00\n","metadata":{"output":"12:00\n","exit":0},"title":"Shows the clock","time":{"start":1790000001600,"end":1790000001900}}}'),
  ('prt_14', 'msg_2', 'ses_pier', 1790000002100, 1790000002500, '{"type":"tool","tool":"bash","callID":"call_1","state":{"status":"completed","input":{"command":"make crane"},"output":"no rule to make crane\n","metadata":{"exit":2},"time":{"start":1790000002200,"end":1790000002400}}}'),
- ('prt_15', 'msg_2', 'ses_pier', 1790000002600, 1790000002800, '{"type":"tool","tool":"edit","callID":"call_3","state":{"status":"error","input":{"filePath":"/work/harbor/src/crane.py","oldString":"noon","newString":"never"},"error":"The user rejected permission to use this specific tool call.","time":{"start":1790000002600,"end":1790000002800}}}'),
+ ('prt_15', 'msg_2', 'ses_pier', 1790000002600, 1790000002800, '{"type":"tool","tool":"edit","callID":"call_3","state":{"status":"error","input":{"filePath":"/code/harbor/src/crane.py","oldString":"noon","newString":"never"},"error":"The user rejected permission to use this specific tool call.","time":{"start":1790000002600,"end":1790000002800}}}'),
  ('prt_16', 'msg_2', 'ses_pier', 1790000002900, 1790000004800, '{"type":"tool","tool":"task","callID":"call_4","state":{"status":"completed","input":{"description":"ask the crane","prompt":"When was it oiled?","subagent_type":"general"},"output":"In May.","metadata":{"sessionId":"ses_crane"},"time":{"start":1790000002900,"end":1790000004800}}}'),
- ('prt_17', 'msg_2', 'ses_pier', 1790000004810, 1790000004810, '{"type":"patch","hash":"bb22","files":["/work/harbor/src/crane.py"]}'),
+ ('prt_17', 'msg_2', 'ses_pier', 1790000004810, 1790000004810, '{"type":"patch","hash":"bb22","files":["/code/harbor/src/crane.py"]}'),
  ('prt_18', 'msg_2', 'ses_pier', 1790000004900, 1790000004900, '{"type":"step-finish","reason":"tool-calls","snapshot":"bb22","cost":0.25,"tokens":{"input":1034,"output":49,"reasoning":7,"cache":{"read":200,"write":10}}}'),
- ('prt_20', 'msg_3', 'ses_pier', 1790000006100, 1790000006900, '{"type":"tool","tool":"read","callID":"call_5","state":{"status":"running","input":{"filePath":"/work/harbor/oil.md"},"time":{"start":1790000006200}}}'),
+ ('prt_20', 'msg_3', 'ses_pier', 1790000006100, 1790000006900, '{"type":"tool","tool":"read","callID":"call_5","state":{"status":"running","input":{"filePath":"/code/harbor/oil.md"},"time":{"start":1790000006200}}}'),
  ('prt_21', 'msg_3', 'ses_pier', 1790000006950, 1790000006950, '{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"overloaded"}},"time":{"created":1790000006950}}'),
  ('prt_22', 'msg_3', 'ses_pier', 1790000006960, 1790000006960, '{"type":"agent","name":"plan"}'),
  ('prt_23', 'msg_3', 'ses_pier', 1790000006970, 1790000006970, '{"type":"subtask","prompt":"/review the oil","description":"review","agent":"general"}'),

@@ -6,7 +6,7 @@ user:
 assistant:
 [Thinking] ...
 [Tool call] Read
-  path: /work/harbor/log.md
+  path: /code/harbor/log.md
 [Tool result] Read
 """
 
