@@ -18,9 +18,8 @@ from recollect.intake.forks import note_forks
 from recollect.intake.refill import Refill
 from recollect.intake.reparse import Again, kept_of
 from recollect.redact import redact, redact_object
-from recollect.search.vectors.pieces import pieces_of
+from recollect.search.vectors.pieces import piece_keys
 from recollect.store.contract import Array, View, Writer
-from recollect.values.ids import name_key
 from recollect.values.records import LineFlag, Relation
 from recollect.values.reports import Progress, ReparseReport, SplitReport
 from recollect.values.stored import Session, Source, StoredLine
@@ -109,9 +108,7 @@ def _carry_vectors(view: View, writer: Writer) -> None:
     """Copy the vectors of texts that are in the part, and of no others."""
     if not view.vector_models():
         return
-    made = writer.view()
-    texts = (piece for entry in made.entry_range(0, made.info().rows_end) for piece in pieces_of(entry.entry))
-    wanted: Array = np.fromiter({name_key(text) for text in texts}, "<u8")
+    wanted = piece_keys(writer.view())
     for model in {model.name: model for model in view.vector_models()}.values():
         seen: Array = np.zeros(0, "<u8")
         for start in range(0, model.rows, _VECTORS_AT_ONCE):

@@ -14,13 +14,14 @@ from recollect.agents.contract import Agent
 from recollect.agents.registry import agent_of
 from recollect.intake.ingest import parse_lines, whole_document
 from recollect.intake.reader import batches, chunks, open_source
-from recollect.store.contract import View
+from recollect.store.contract import View, Writer
 from recollect.values.errors import SourceError
 from recollect.values.ids import line_key
 from recollect.values.records import Framing, SourceFile
 from recollect.values.retention import Elsewhere
 from recollect.values.stored import Source
 
+_OF_NO_FILE = 1  # a window that no file has
 _ORDER = (Elsewhere.GONE, Elsewhere.CHANGED, Elsewhere.UNKNOWN, Elsewhere.THERE)  # the worst first
 
 
@@ -71,6 +72,28 @@ def is_as_taken(view: View, source: Source, file: SourceFile) -> bool:
         if piece is None or line_key(piece) != key:
             return False
     return file.framing is not Framing.DOCUMENT or next(pieces, None) is None
+
+
+def look_again(writer: Writer, host: str) -> None:
+    """Let the next ingest, or sync, take all of each file that has more than is left of it here.
+
+    Of what was erased no row is left, so it is seen by its absence: lines that were only evicted have their
+    keys. The caller commits.
+    """
+    view = writer.view()
+    for source in view.sources():
+        if not source.thinned or source.superseded:
+            continue
+        if source.host == host and source.file.framing is not Framing.ROWS:
+            file = file_now(source.file)
+            try:
+                if file is None or is_as_taken(view, source, file):
+                    continue
+            except (OSError, SourceError):
+                pass  # the next ingest says what is wrong with it
+        # It stays known that its lines are not its file; only the file is not known any more.
+        forgotten = replace(source.cursor, mtime_ns=0, ctime_ns=0, window=_OF_NO_FILE)
+        writer.touch(source.host, source.file.path, forgotten)
 
 
 def source_pieces(agent: Agent, file: SourceFile) -> Iterator[bytes]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from recollect.store.contract import Array, View, Writer
-from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite
+from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, SessionName, rows_of
+from recollect.values.erasures import NOTHING_ERASED, Erased
 from recollect.values.errors import DerivedDamaged
 from recollect.values.stored import VectorModel
 
@@ -16,8 +17,8 @@ _VECTORS_AT_ONCE = 1 << 15
 _ROWS_AT_ONCE = 1 << 14
 
 
-def carry_vectors(here: View, others: Sequence[View], writer: Writer) -> int:
-    """Add the vectors that a writer's store lacks, each key once; returns how many.
+def carry_vectors(here: View, others: Sequence[View], writer: Writer, *, only: Array | None = None) -> int:
+    """Add the vectors that a writer's store lacks, each key once, or of these keys `only`; returns how many.
 
     They are known by the texts they were made of. Of the revisions of a model that of the store `here`
     counts, which is searched with; else the one with most vectors. What is no number is left out.
@@ -30,8 +31,11 @@ def carry_vectors(here: View, others: Sequence[View], writer: Writer) -> int:
             rows = next((each.rows for each in view.vector_models() if each == model), 0)
             for start in range(0, rows, _VECTORS_AT_ONCE):
                 keys, vectors = view.vectors(model, start, start + _VECTORS_AT_ONCE)
-                good = np.flatnonzero(np.isfinite(vectors).all(axis=1) & ~np.isin(keys, seen))
+                wanted = np.isfinite(vectors).all(axis=1) & ~np.isin(keys, seen)
+                good = np.flatnonzero(wanted if only is None else wanted & np.isin(keys, only))
                 fresh = good[np.sort(np.unique(keys[good], return_index=True)[1])]
+                if not len(fresh):
+                    continue
                 writer.add_vectors(model, keys[fresh], vectors[fresh])
                 seen = np.concatenate([seen, keys[fresh]])
                 added += len(fresh)
@@ -53,21 +57,26 @@ def _worth(model: VectorModel) -> tuple[int, str, int]:
     return model.rows, model.revision, model.dims
 
 
-def carry_tables(views: Sequence[View], writer: Writer) -> None:
+def carry_tables(views: Sequence[View], writer: Writer, erased: Erased = NOTHING_ERASED) -> None:
     """Copy the rows of each table that is to be carried, each once; of several revisions only the last.
 
     They are in the order of their columns, so that of two digests of a session the one made of more counts,
-    whichever store it is from. What does not read is left out: it is made again.
+    whichever store it is from. What does not read is left out: it is made again. So is what a store worked
+    out of a session of which it still has anything that was erased; of others it stays, since of what was
+    evicted nothing can be made again.
     """
     newest: dict[str, DerivedTable] = {}
+    whole = [_whole(view, erased) for view in views]
     for table in (each for view in views for each in view.derived_tables()):
         if table.rewrite == Rewrite.CARRY and table.revision >= newest.get(table.name, table).revision:
             newest[table.name] = table
     for table in newest.values():
         rows: dict[tuple[Any, ...], None] = {}
-        for view in views:
+        for view, names in zip(views, whole, strict=True):
             for columns in _columns(view, table):
-                rows |= dict.fromkeys(zip(*(_values(column) for column in columns.values()), strict=True))
+                told = list(zip(*(_values(column) for column in columns.values()), strict=True))
+                chosen = range(len(told)) if names is None else rows_of(table, columns, names)
+                rows |= dict.fromkeys(told[n] for n in chosen)
         if rows:
             sorted_rows = zip(*sorted(rows), strict=True)
             columns = dict(zip((name for name, _ in table.columns), sorted_rows, strict=True))
@@ -78,6 +87,19 @@ def carry_tables(views: Sequence[View], writer: Writer) -> None:
             }
             writer.add_derived(table, made, built_to=0)
             writer.commit()
+
+
+def _whole(view: View, erased: Erased) -> set[SessionName] | None:
+    """The sessions of a store of which it has nothing that was erased; None for all, whatever it tells of."""
+    if not erased:
+        return None
+    names = {(each.facts.agent, each.host, each.facts.id) for each in view.sessions()}
+    touched = {name for name in names if erased.has_session(*name)}
+    for source in view.sources():
+        name = source.file.agent, source.host, source.session
+        if erased.has_session(*name) or any(map(erased.has_line, view.line_keys(source))):
+            touched.add(name)
+    return names - touched if touched else None
 
 
 def _columns(view: View, table: DerivedTable) -> list[dict[str, Column]]:

@@ -148,6 +148,8 @@ class Ingest:
         with open_source(copy.path) as opened:
             if is_plain(file):
                 start = _copy_start(opened, held, copy)
+                if start is None and held is not None and held.thinned:
+                    start = self._resume_thinned_copy(opened, file, held, copy)
                 pieces = batches(chunks(opened, compressed=False, start=(start or 0) - copy.start))
             else:
                 start = 0 if held is None else self._resume_at(opened, file, held, copy.seen)
@@ -364,20 +366,27 @@ class Ingest:
 
     def _resume_thinned(self, opened: BinaryIO, file: SourceFile, held: Source) -> int | None:
         """The same of a source some of whose lines are not what they were: sums tell, not bytes."""
+        from recollect.intake.again import is_as_taken
+
         cursor = held.cursor
         if not is_plain(file):
-            from recollect.intake.again import is_as_taken
-
-            is_same = file.framing == Framing.LINES or is_as_taken(self._writer.view(), held, file)
-            return cursor.offset if is_same else None
+            return cursor.offset if is_as_taken(self._writer.view(), held, file) else None
+        if not cursor.window:  # nobody here saw the file: what was merged may say anything of it
+            is_same = is_as_taken(self._writer.view(), held, file)
+            return _behind(opened, cursor) if is_same else None
         sums = Checkpoints.split(cursor.state, cursor.offset)[1]
-        same = not cursor.window or window_of(opened, cursor.offset) == cursor.window
-        if not same or (sums is not None and not sums.hold(opened)):
+        if window_of(opened, cursor.offset) != cursor.window or (sums is not None and not sums.hold(opened)):
             return None
-        if cursor.terminated or cursor.waiting:
-            return cursor.offset
-        following = next(chunks(opened, compressed=False, start=cursor.offset), b"")[:1]
-        return {b"": cursor.offset, b"\n": cursor.offset + 1}.get(following)
+        return _behind(opened, cursor)
+
+    def _resume_thinned_copy(
+        self, opened: BinaryIO, file: SourceFile, held: Source, copy: Copy
+    ) -> int | None:
+        """The same of a copy that is all of a file: each line is compared by its key."""
+        from recollect.intake.again import is_as_taken
+
+        is_same = is_as_taken(self._writer.view(), held, replace(file, path=copy.path))
+        return _behind(opened, held.cursor) if is_same else None
 
     def _same_start(self, opened: BinaryIO, file: SourceFile, held: Source) -> bool:
         """Whether the file begins with every byte that was taken of it, compared in full."""
@@ -766,6 +775,15 @@ def _copy_start(opened: BinaryIO, held: Source | None, copy: Copy) -> int | None
     if following not in (b"", b"\n"):
         raise OtherContent
     return cursor.offset + len(following)
+
+
+def _behind(opened: BinaryIO, cursor: Cursor) -> int | None:
+    """Where the lines behind those that a cursor knows begin in their file; None where that cannot be."""
+    if cursor.terminated or cursor.waiting:
+        return cursor.offset
+    # The last line was taken without its newline: that must be what comes next.
+    following = next(chunks(opened, compressed=False, start=cursor.offset), b"")[:1]
+    return {b"": cursor.offset, b"\n": cursor.offset + 1}.get(following)
 
 
 def window_of(opened: BinaryIO, offset: int) -> int:

@@ -10,7 +10,7 @@ kept apart, under a name that no file has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.intake.carry import carry_tables, carry_vectors
@@ -20,7 +20,7 @@ from recollect.intake.refill import Refill
 from recollect.intake.reparse import Again
 from recollect.intake.versions import Chain, Contents, Version, join_chains, join_notes, unevicted
 from recollect.light.sources import is_conversation
-from recollect.store.contract import View, Writer
+from recollect.store.contract import Array, View, Writer
 from recollect.values.erasures import Erased
 from recollect.values.records import Provenance, SessionFacts
 from recollect.values.reports import MergeReport, Progress
@@ -61,8 +61,13 @@ class Merge:
         joined = [self._joined(name, chains) for name, chains in self._named.items()]
         self._planned = sorted(joined, key=_place)
 
-    def fill(self, writer: Writer) -> MergeReport:
-        """Take everything into an empty store."""
+    @property
+    def has_erased(self) -> bool:
+        """Whether anything was erased in one of the own stores."""
+        return bool(self._erased)
+
+    def fill(self, writer: Writer, keys_of: Callable[[View], Array]) -> MergeReport:
+        """Take everything into an empty store; `keys_of`: the keys of the vectors that its texts may have."""
         report, here = self.report, self._parts[0].view
         report.entries_before, report.sessions_before = here.info().entries, here.info().sessions
         sources = (
@@ -74,10 +79,11 @@ class Merge:
         Refill(writer, report, self._progress, self._in_all).take(sources, size)
         self._progress("", report.lines, report.lines)
         note_forks(writer, [versions[-1].name for versions in self._planned])
-        # What was worked out of something erased goes by its own keys: where anything was, all is made again.
-        others = [] if self._erased else self._parts[1:]
-        carry_vectors(here, [part.view for part in others], writer)
-        carry_tables([here, *(part.view for part in others if part.own)], writer)
+        writer.commit()
+        # A store may have vectors of what was erased in another one.
+        only = keys_of(writer.view()) if self._erased else None
+        carry_vectors(here, [part.view for part in self._parts[1:]], writer, only=only)
+        carry_tables([part.view for part in self._parts if part.own], writer, self._erased)
         writer.commit()
         report.sessions_after = writer.view().info().sessions
         report.entries_after = writer.view().info().entries
@@ -140,7 +146,7 @@ def _chains(number: int, part: Part, erased: Erased) -> dict[Name, Chain]:
         blank = SessionFacts(source.file.agent, source.session)
         before = sessions.get((source.file.agent, source.host, source.session), blank)
         marked = source if part.own else _imported(source)
-        version = Version(number, part.view, marked, before, part.own, erased)
+        version = Version(number, part.view, marked, before, part.own, erased).thinned()
         chains.setdefault(version.name, []).append(version)
     return dict(chains)
 

@@ -41,19 +41,37 @@ class Version:
     def lines(self) -> Iterator[StoredLine]:
         """Its lines, without those that were erased."""
         lines = iter(self.said) if self.said else self.view.lines(self.source)
-        return (line for line in lines if not self._is_erased(line)) if self.erased.has_lines else lines
+        if not self.erased.has_lines:
+            return lines
+        if not self.source.thinned or self.said:
+            return (line for line in lines if not self._is_erased(line))
+        pairs = zip(lines, self.view.line_keys(self.source), strict=True)  # an evicted line still has its key
+        return (line for line, key in pairs if not self._is_erased(line, key))
 
     def kept(self) -> Sequence[KeptLine]:
-        """What is left of its evicted lines."""
-        return () if self.said else kept_of(self.view, self.source)
+        """What is left of its evicted lines, without those that were erased."""
+        kept = () if self.said else kept_of(self.view, self.source)
+        return [each for each in kept if not self.erased.has_line(each.key)]
+
+    def thinned(self) -> Version:
+        """The same, known to be not its file any more where lines of it were erased."""
+        keys = self.view.line_keys(self.source) if self.erased.has_lines else iter(())
+        if not any(map(self.erased.has_line, keys)):
+            return self
+        count = sum(1 for _ in self.lines())
+        if count == self.source.lines:
+            return self
+        cursor = replace(self.source.cursor, thinned=True)
+        return replace(self, source=replace(self.source, lines=count, cursor=cursor))
 
     @property
     def is_evicted(self) -> bool:
         """Whether the store let bytes of it go."""
         return self.source.thinned and any(line.is_evicted for line in self.view.lines(self.source))
 
-    def _is_erased(self, line: StoredLine) -> bool:
-        return bool(line.data.strip()) and self.erased.has_line(line_key(line.data))
+    def _is_erased(self, line: StoredLine, key: bytes = b"") -> bool:
+        is_blank = not (line.is_evicted or line.data.strip())
+        return not is_blank and self.erased.has_line(key if line.is_evicted else line_key(line.data))
 
     @property
     def name(self) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.agents.registry import agents
+from recollect.intake.again import look_again
 from recollect.intake.erased import erasures, forget_erasure, note_cleared, note_erasure
 from recollect.intake.notes import note
 from recollect.light.disk import Disk
@@ -98,14 +99,14 @@ def clear_rest(memory: Memory, writer: Writer, left: Sequence[Erasure], *, now_m
 
     What cannot be removed now is for the next one to remove; the receipt says where something was found.
     """
-    if not _clear_made(memory, writer.view().info().id, left):
+    if not clear_made(memory, writer.view().info().id, left):
         return
     for erasure in left:
         note_cleared(writer, memory.config.host, erasure, now_ms=now_ms)
     writer.commit()
 
 
-def _clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
+def clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
     """Remove indexes, and what hooks and visits to the fleet keep: whether all is gone."""
     memory._forget_indexes()
     state, cache = memory.config.state, memory.config.cache
@@ -184,6 +185,8 @@ def forget(memory: Memory, id_: str, *, now_ms: int) -> Erasure:
     """Take back that something stays erased."""
     with memory._store.writer() as writer:
         erasure = forget_erasure(writer, memory.config.host, id_, now_ms=now_ms)
+        if erasure.lines:
+            look_again(writer, memory.config.host)
         writer.commit()
     return erasure
 

@@ -20,6 +20,7 @@ from recollect.values.errors import NotFound, RecollectError, StoreError, UsageE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from recollect.memory import Memory
     from recollect.store.contract import Store, View
     from recollect.values.history import Thread
     from recollect.values.reports import MergeReport, Progress, SplitReport
@@ -52,8 +53,10 @@ class Joining:
         of whose their sources are is believed. All of it comes in, or nothing; merging again adds nothing.
         """
         from recollect.intake.carry import carry_vectors
-        from recollect.intake.erased import erased
+        from recollect.intake.erased import erased, erasures
         from recollect.intake.merge import Merge, Part
+        from recollect.memory.erasing import clear_made
+        from recollect.search.vectors.pieces import piece_keys
 
         places = [location(each) for each in stores]
         self._refuse(places)
@@ -66,7 +69,11 @@ class Joining:
                     merge = Merge(parts, progress)
                     if merge.report.is_nothing:
                         raise _NothingNew
-                    return merge.fill(writer)
+                    report = merge.fill(writer, piece_keys)
+                if merge.has_erased:  # in another store, too: what was made here may still have it
+                    with self.view() as view:
+                        clear_made(cast("Memory", self), view.info().id, erasures(view))
+                return report
             except _NothingNew:
                 report = merge.report
                 with self._store.writer() as writer:

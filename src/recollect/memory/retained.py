@@ -13,7 +13,7 @@ from recollect.config import Config
 from recollect.memory.known import find_session
 from recollect.memory.reads import last_reads, last_swept, note_reads, note_swept
 from recollect.values.errors import Evicted, NotFound, SourceError, StoreBusy, StoreWriteFailed, UsageError
-from recollect.values.records import Framing
+from recollect.values.records import Framing, Role
 from recollect.values.retention import (
     Elsewhere,
     EvictedSession,
@@ -155,7 +155,11 @@ class Retained:
         from recollect.search.evicted import Evicted as EvictedSessions
 
         with self.view() as view:
-            return {name.id: each for name, each in EvictedSessions(view).sessions.items()}
+            known = EvictedSessions(view).sessions
+            thinned = {_name_of(each) for each in view.sources() if each.thinned and not each.superseded}
+            others = (each for each in view.sessions() if _name(each) in thinned - known.keys())
+            told = (each for session in others if (each := _evicted(view, session)) is not None)
+            return {each.name.id: each for each in (*known.values(), *told)}
 
     def require_whole(self, prefix: str) -> None:
         """Raise `Evicted` where lines of a session are not there any more."""
@@ -192,7 +196,9 @@ class Retained:
                 file = None if source.host != self.config.host else file_now(source.file)
                 if file is None or file.framing is Framing.ROWS or not is_as_taken(view, source, file):
                     raise _cannot_restore(source, self.config.host, there=file is not None)
-                taken.append((file, source))
+                # A subagent's parent comes from its folder, which only its first reading saw.
+                parent = "" if file.role is Role.MAIN else session.facts.parent
+                taken.append((replace(file, parent=parent), source))
             for file, source in taken:
                 ingest.take_again(file, source)
             for table in (EVICTIONS, EVICTED_MENTIONS):
@@ -255,16 +261,23 @@ class Retained:
 
 def refuse_evicted(view: View, session: Session) -> None:
     """Raise `Evicted` where lines of a session are not there: by the lines, whatever was noted of them."""
-    sources = (each for each in view.sources(session) if each.thinned and not each.superseded)
-    gone = sum(line.is_evicted for source in sources for line in view.lines(source))
-    if gone:
+    if gone := _gone_lines(view, session):
         raise Evicted(session.facts.id, gone)
 
 
+def _gone_lines(view: View, session: Session) -> int:
+    sources = (each for each in view.sources(session) if each.thinned and not each.superseded)
+    return sum(len(view.kept_lines(source)) for source in sources)
+
+
 def _evicted(view: View, session: Session) -> EvictedSession | None:
+    """What went and when, as it was noted; the lines tell where that did not come along with them."""
     from recollect.search.evicted import Evicted as EvictedSessions
 
-    return EvictedSessions(view).sessions.get(_name(session))
+    noted = EvictedSessions(view).sessions.get(_name(session))
+    if noted is None and (gone := _gone_lines(view, session)):
+        return EvictedSession(_name(session), 0, gone, 0, 0, loss=False)
+    return noted
 
 
 def _cannot_restore(source: Source, host: str, *, there: bool) -> SourceError:
@@ -290,6 +303,10 @@ def _cannot_restore(source: Source, host: str, *, there: bool) -> SourceError:
 
 def _name(session: Session) -> SessionName:
     return SessionName(session.facts.agent, session.host, session.facts.id)
+
+
+def _name_of(source: Source) -> SessionName:
+    return SessionName(source.file.agent, source.host, source.session)
 
 
 def _is_over(used: int, cap: int | None) -> bool:

@@ -72,8 +72,11 @@ def restore_object(report: RestoreReport) -> dict[str, Any]:
 
 def evicted_text(evicted: EvictedSession, elsewhere: Elsewhere) -> str:
     """What was evicted of a session, when, and whether it can be had again."""
-    what = f"{many(evicted.lines, 'line')}, {many(evicted.entries, 'entry', 'entries')}"
-    return f"{what} on {moment(evicted.time_ms, '%Y-%m-%d %H:%M')}; {_ELSEWHERE[elsewhere]}"
+    what = many(evicted.lines, "line")
+    if evicted.time_ms:
+        when = moment(evicted.time_ms, "%Y-%m-%d %H:%M")
+        what += f", {many(evicted.entries, 'entry', 'entries')} on {when}"
+    return f"{what}; {_ELSEWHERE[elsewhere]}"
 
 
 def swept_text(report: SweepReport) -> str:

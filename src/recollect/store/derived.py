@@ -206,19 +206,29 @@ def carry_derived(old: View, writer: Writer, without: Collection[SessionName] = 
         writer.commit()
 
 
+def rows_of(
+    table: DerivedTable, columns: Mapping[str, Column], sessions: Collection[SessionName]
+) -> list[int]:
+    """Which rows of a table are of some sessions; none where it does not say whose they are."""
+    if not table.sessions:
+        return []
+    if len(table.sessions) == 1:
+        wanted: Any = {name_key(*each) for each in sessions}
+        named: Any = np.asarray(columns[table.sessions[0]]).tolist()
+    else:
+        wanted = set(sessions)
+        named = zip(*(map(str, columns[name]) for name in table.sessions), strict=True)
+    return [n for n, name in enumerate(named) if name in wanted]
+
+
 def _other_rows(
     table: DerivedTable, columns: Mapping[str, Column], without: Collection[SessionName]
 ) -> Mapping[str, Column]:
     """The rows of a table that are of none of some sessions."""
     if not without:
         return columns
-    if len(table.sessions) == 1:
-        gone: Any = {name_key(*each) for each in without}
-        named: Any = np.asarray(columns[table.sessions[0]]).tolist()
-    else:
-        gone = set(without)
-        named = zip(*(map(str, columns[name]) for name in table.sessions), strict=True)
-    kept = [n for n, name in enumerate(named) if name not in gone]
+    gone = set(rows_of(table, columns, without))
+    kept = [n for n in range(len(columns[table.sessions[0]])) if n not in gone]
     kinds = dict(table.columns)
     return {
         name: [column[n] for n in kept] if kinds[name] in (NAME, TEXT) else np.asarray(column)[kept]

@@ -183,7 +183,10 @@ class SweepReport:
 
 @dataclass(frozen=True, slots=True)
 class EvictedSession:
-    """What was evicted of a session, and when last. `loss`: before anything had digested it."""
+    """What was evicted of a session, and when last. `loss`: before anything had digested it.
+
+    Where only the lines came, in a part or from another's store, it is 0 when that was.
+    """
 
     name: SessionName
     time_ms: int

@@ -10,8 +10,15 @@ Of a very long text not all is embedded; the text index has every word of it.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+import numpy as np
+
+from recollect.values.ids import name_key
 from recollect.values.records import HIDDEN, Entry, Kind
+
+if TYPE_CHECKING:
+    from recollect.store.contract import Array, View
 
 PIECE_CHARS = 1500
 OVERLAP_CHARS = 200
@@ -25,6 +32,12 @@ def pieces_of(entry: Entry) -> list[str]:
     if entry.kind not in KINDS or entry.flags & HIDDEN:
         return []
     return list(filter(None, dict.fromkeys(map(_plain, _cut(entry.text)))))
+
+
+def piece_keys(view: View) -> Array:
+    """The keys of all vectors that the entries of a store may have."""
+    entries = view.entry_range(0, view.info().rows_end)
+    return np.fromiter({name_key(text) for each in entries for text in pieces_of(each.entry)}, "<u8")
 
 
 def _plain(piece: str) -> str:
