@@ -43,7 +43,8 @@ def _differing(view: View, share: float = 1.0) -> list[str]:
     chance = random.Random(7)
     sources = view.sources()
     assert sources
-    chosen = [source for source in sources if source.file.has_file and chance.random() < share]
+    kept = [each for each in sources if each.file.has_file and each.file.framing is not Framing.ROWS]
+    chosen = [source for source in kept if chance.random() < share]
     return [
         source.file.path
         for source in chosen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.support import DATA, SOURCE
+from tests.support.plain_hosts import PlainHosts
 
 from recollect.cli.columns import MODEL, PROJECT, TITLE, Column, fit
 from recollect.cli.screen import Bar, Cell, Screen, Styled
@@ -52,6 +54,10 @@ def tables(
     """What every command says in tables, by the place in its source where it does."""
     name = "a saved thread of mine"
     assert filled("assemble", "quiet amber harbor tests", "--save", name, "--quiet").code == 0
+    (tmp_path / "fleet").mkdir()
+    monkeypatch.setenv("PATH", PlainHosts(tmp_path / "fleet", "nas").environ["PATH"])
+    Path(os.environ["RECOLLECT_CONFIG"]).write_text("[retention]\nraw_max_age_days = 1\n")
+    assert filled("fleet", "add", "nas").code == 0
     found: dict[tuple[str, int], list[Table]] = {}
 
     def record(self: Screen, columns: Sequence[Column], rows: Any) -> None:
@@ -79,6 +85,13 @@ def tables(
         ["complete", "project"],
         ["inspect", str(tmp_path / "made.h5")],
         ["embedder", "list"],
+        ["fleet", "list"],
+        ["fleet", "sync"],
+        ["fleet", "status"],
+        ["retention"],
+        ["erase", "a1b2", "--dry-run"],
+        ["erase", "a1b2", "--yes"],
+        ["erase", "--list"],
     )
     with monkeypatch.context() as patch:
         patch.setattr(Screen, "table", record)

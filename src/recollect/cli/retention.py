@@ -191,7 +191,7 @@ def _table(sessions: Sequence[SessionLeaving], names: dict[str, str], screen: Sc
         Column("id"),
         Column("size", right=True),
         Column("when", right=True),
-        Column("why"),
+        Column("why", drops=2),
         Column("log"),
         Column("project", gives=PROJECT),
         Column("title", gives=TITLE, drops=1),
