@@ -192,7 +192,7 @@ def _table(sessions: Sequence[SessionLeaving], names: dict[str, str], screen: Sc
         Column("size", right=True),
         Column("when", right=True),
         Column("why", drops=2),
-        Column("log"),
+        Column("log", drops=3),
         Column("project", gives=PROJECT),
         Column("title", gives=TITLE, drops=1),
     ]
