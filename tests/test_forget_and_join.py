@@ -181,8 +181,8 @@ def test_an_erasure_of_lines_that_is_taken_back_is_made_good_by_the_next_ingest(
     evict(memory, all_of_it=False)
     gone = set(memory.evicted_sessions())
     memory.restore(second)
-    memory.erase(Wanted(match="number 2-0 in"))
-    memory.erase(Wanted(match="Decision: keep"))
+    for part in (0, 1):  # not what a digest of an evicted session says, too: then that goes as a whole
+        memory.erase(Wanted(match=f"number 2-{part} in"))
     assert memory.ingest([logs]).taken == 0
     for each in memory.erasures():
         memory.forget_erasure(each.id)

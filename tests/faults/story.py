@@ -330,8 +330,8 @@ class Story:
 
 @contextlib.contextmanager
 def telling_commits(path: Path, tell: Callable[[str, int], object]) -> Iterator[None]:
-    """Have each commit and each append of a store told the moment it returns."""
-    commit_really, append_really = Hdf5Store._commit, Journal.append
+    """Have each commit, each append and each rewrite of a store told the moment it returns."""
+    commit_really, append_really, compact_really = Hdf5Store._commit, Journal.append, Hdf5Store.compact
 
     def commit(self: Hdf5Store, *given: Any) -> None:
         commit_really(self, *given)
@@ -343,7 +343,15 @@ def telling_commits(path: Path, tell: Callable[[str, int], object]) -> Iterator[
         tell("commit", 0)
         return number
 
-    with mock.patch.object(Hdf5Store, "_commit", commit), mock.patch.object(Journal, "append", append):
+    def compact(self: Hdf5Store, *given: Any, **named: Any) -> None:
+        compact_really(self, *given, **named)
+        tell("commit", 0)
+
+    with (
+        mock.patch.object(Hdf5Store, "_commit", commit),
+        mock.patch.object(Hdf5Store, "compact", compact),
+        mock.patch.object(Journal, "append", append),
+    ):
         yield
 
 

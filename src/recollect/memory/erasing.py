@@ -31,7 +31,7 @@ from recollect.memory.proof import Fingerprints, Looking, files_below, pieces_of
 from recollect.memory.reads import forget_reads
 from recollect.recall.saved import ids_saved, naming
 from recollect.search.projects import named
-from recollect.store.contract import LINES, HoldsBytes
+from recollect.store.contract import LINES, TEXTS, HoldsBytes
 from recollect.values.erasures import (
     SALT_BYTES,
     Erased,
@@ -222,6 +222,20 @@ def _erasure(view: View, chosen: Chosen, keys: Iterable[bytes], wanted: Wanted, 
     )
 
 
+def _said_in_texts(
+    memory: Memory, looking: Looking, wanted: set[tuple[int, bytes]]
+) -> set[tuple[int, bytes]]:
+    """What of it entries that stay say: a text may be kept in another form than its line has it in."""
+    said: set[tuple[int, bytes]] = set()
+    if wanted:
+        with memory._store.view() as view:
+            for stored in view.entry_range(0, view.info().rows_end):
+                said |= looking.found_in(stored.entry.text.encode("utf-8", "surrogatepass")) & wanted
+                if said == wanted:
+                    break
+    return said
+
+
 def _row_of(view: View, entry: str) -> int:
     try:
         return view.find_entry(entry).row
@@ -235,10 +249,11 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progres
     prints = Fingerprints.of(salt, chosen.texts)
     with memory._store.view() as view:
         info = view.info()
-    places, files, size = _look(memory, Looking(prints), progress)
-    said = places.pop(
-        LINES, set()
-    )  # by lines that stay: others said the same, of which nothing can be proven
+    looking = Looking(prints)
+    places, files, size = _look(memory, looking, progress)
+    # By what stays: others said the same, of which nothing can be proven.
+    said = places.pop(LINES, set())
+    said |= _said_in_texts(memory, looking, places.get(TEXTS, set()) - said)
     unique = prints.without(said)
     found = {where for where, told in places.items() if told - said}
     return {

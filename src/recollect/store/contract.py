@@ -47,6 +47,7 @@ Array = np.ndarray[Any, Any]
 
 REWRITING = "rewriting"  # what `compact` tells its progress as
 LINES = "lines"  # where `HoldsBytes.contents` says the lines of sources are
+TEXTS = "texts"  # and texts of entries that are kept in another form than their lines have them in
 
 
 class SessionRows(Protocol):

@@ -22,7 +22,16 @@ from typing import Any
 
 import numpy as np
 
-from recollect.store.contract import LINES, Array, RawSizes, SessionClues, UsageColumns, Writer, carry_vectors
+from recollect.store.contract import (
+    LINES,
+    TEXTS,
+    Array,
+    RawSizes,
+    SessionClues,
+    UsageColumns,
+    Writer,
+    carry_vectors,
+)
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, carry_derived, is_new_name, no_rows
 from recollect.store.leaving import NOTHING, Choice, Leaving
 from recollect.store.merge import TOKENS, ChargedUsage, merge_facts
@@ -824,7 +833,7 @@ class ReferenceStore:
         state = self._held.state
         yield LINES, b"\n".join(held.line.data for held in state.lines.values())
         told = [*(each.entry.text for each in state.entries.values()), *map(repr, state.sessions.values())]
-        yield "texts", "\n".join([*told, *map(repr, state.sources.values())]).encode("utf-8", "replace")
+        yield TEXTS, "\n".join([*told, *map(repr, state.sources.values())]).encode("utf-8", "replace")
         yield "derived", repr(state.derived).encode("utf-8", "replace")
         yield "journal", b"\n".join(segment.data for _, segment in self._held.journal)
 

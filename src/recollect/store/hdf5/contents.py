@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from recollect.store.contract import LINES
+from recollect.store.contract import LINES, TEXTS
 from recollect.store.hdf5.read import Hdf5View
 from recollect.store.hdf5.tables import Stream
 
@@ -15,7 +15,7 @@ _OVERLAP_BYTES = 1 << 16
 
 def unpacked(view: Hdf5View) -> Iterator[tuple[str, bytes]]:
     """The blocks of every stream: of lines, of texts, of vectors and of derived tables."""
-    streams = {LINES: view.line_stream, "texts": view.text_stream}
+    streams = {LINES: view.line_stream, TEXTS: view.text_stream}
     streams |= {f"vectors of {model.name}": held.stream for model, held in view.vector_streams.items()}
     for table, rows in view.derived_groups.items():
         if rows.texts is not None:
