@@ -3,8 +3,8 @@
     async with recollect.AsyncMemory.open("agent.h5") as memory:
         await memory.save("deploys go through staging first")
 
-Each verb runs in a thread of a small pool, and a bounded number may wait for one: whoever comes then waits too,
-without the loop standing still. A call that is cancelled is only no longer waited for: what was begun is
+Each verb runs in a thread of a small pool, and a bounded number may wait for one: whoever comes then waits
+too, without the loop standing still. A call that is cancelled is only no longer waited for: what was begun is
 carried out, so that a write has happened or has not, and one that was acknowledged has.
 """
 
@@ -38,11 +38,10 @@ def _twin(
 ) -> Callable[Concatenate[AsyncMemory, _Given], Coroutine[Any, Any, _Answer]]:
     """A verb as a coroutine."""
 
-    @functools.wraps(verb)
-    async def asked(self: AsyncMemory, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+    async def asked(self: AsyncMemory, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
         return await self.call(verb, *args, **kwargs)
 
-    return asked
+    return functools.update_wrapper(asked, verb)
 
 
 def _stream(
@@ -50,8 +49,9 @@ def _stream(
 ) -> Callable[Concatenate[AsyncMemory, _Given], AsyncIterator[_Answer]]:
     """A verb that gives one thing after another, for `async for`."""
 
-    @functools.wraps(verb)
-    async def asked(self: AsyncMemory, *args: _Given.args, **kwargs: _Given.kwargs) -> AsyncIterator[_Answer]:
+    async def asked(
+        self: AsyncMemory, /, *args: _Given.args, **kwargs: _Given.kwargs
+    ) -> AsyncIterator[_Answer]:
         found = await self.call(verb, *args, **kwargs)
         try:
             while part := await self.call(lambda memory: list(itertools.islice(found, _AT_ONCE))):
@@ -62,7 +62,7 @@ def _stream(
             if close is not None:
                 await self.call(lambda memory: close())
 
-    return asked
+    return functools.update_wrapper(asked, verb)
 
 
 class AsyncMemory:

@@ -88,8 +88,8 @@ class Saving:
     ) -> str:
         """Keep a note for good; returns its id. It is durable, and everyone sees it, when this returns.
 
-        One of an `id` that the session has takes the earlier one's place. Without a `session` it is one of the
-        notes of its `project`, or of no project.
+        One of an `id` that the session has takes the earlier one's place. Without a `session` it is one of
+        the notes of its `project`, or of no project.
         """
         note = NewNote(
             text, id, session, role, tags, channel, project, author, time, metadata, vector, artifacts
@@ -164,10 +164,11 @@ class Saving:
         return made
 
     def delete(self, ids: str | Iterable[str], *, session: str = "", author: str = "") -> int:
-        """Take notes back; returns how many there were. `compact` gives back their room, `erase` proves it."""
+        """Take notes back; returns how many there were. `compact` gives back their room."""
         wanted = [ids] if isinstance(ids, str) else list(ids)
         found = [note for note in self.get_many(wanted, session=session) if note is not None]
-        now_ms, lines = _now_ms(), {}
+        now_ms = _now_ms()
+        lines: dict[str, list[bytes]] = {}
         for note in found:
             line = line_of(delete_record(note.id, now_ms, checked_name(author, "an author")))
             lines.setdefault(note.session, []).append(line)

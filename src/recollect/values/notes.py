@@ -1,6 +1,6 @@
 """What code or a person saved: notes, what is said when one is saved, and how long its parts may be.
 
-A note is kept as a line of a session (docs/memory.md); saving the same id again takes the earlier one's place.
+A note is kept as a line of a session (docs/memory.md); the same id again takes the earlier one's place.
 """
 
 from __future__ import annotations
