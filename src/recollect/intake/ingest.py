@@ -33,6 +33,7 @@ from recollect.values.erasures import Erased
 from recollect.values.errors import SourceError
 from recollect.values.ids import line_key
 from recollect.values.records import (
+    BEHIND,
     Cursor,
     Framing,
     Line,
@@ -46,6 +47,7 @@ from recollect.values.reports import Progress, Report
 from recollect.values.stored import Source, TakeResult, source_bytes
 
 COMMIT_BYTES = 64 << 20  # of source per commit: bounds memory and what a crash has to do again
+JOINED_BYTES = 4 << 20  # of appends that are taken as one
 _WINDOW_BYTES = 4096
 _PLACES_MAX = 20
 _TRIES = 5  # to read a database that is written to without a log
@@ -169,7 +171,7 @@ class Ingest:
     def fold(self, pending: Iterable[tuple[int, Segment]]) -> int:
         """Take what the journal holds; returns the last sequence number taken."""
         last = 0
-        for number, segment in pending:
+        for number, segment in joined(pending):
             self._segment(segment)
             self._writer.folded(number)
             last = number
@@ -406,6 +408,9 @@ class Ingest:
             self.report.erased += 1
             return
         segment = replace(segment, source=self._marked(segment.source, segment.host))
+        if segment.offset == BEHIND:
+            self._behind(agent, segment)
+            return
         if segment.host == self._host and is_plain(segment.source):
             self._captured[segment.source.path] = agent, segment.source
         held = self._writer.source(segment.host, segment.source.path)
@@ -425,6 +430,13 @@ class Ingest:
             whole = segment.source.framing == Framing.DOCUMENT
             with self._still_there(taking, segment):
                 self._take_all(taking, (whole_document if whole else batches)(iter([data])))
+
+    def _behind(self, agent: Agent, segment: Segment) -> None:
+        """Take lines that stand nowhere else, behind those that the source has."""
+        held = self._writer.source(segment.host, segment.source.path)
+        start = held.cursor.offset if held is not None else 0
+        taking = _Taking(agent, segment.source, segment.host, held, start, restart=False)
+        self._take_all(taking, batches(iter([segment.data])))
 
     @contextlib.contextmanager
     def _still_there(self, taking: _Taking, segment: Segment) -> Iterator[None]:
@@ -611,6 +623,32 @@ class Ingest:
         self.report.bad_reasons[reason] += 1
         if len(self.report.bad_places) < _PLACES_MAX:
             self.report.bad_places.append(f"{taking.file.path}:{taking.number}: {reason}")
+
+
+def joined(pending: Iterable[tuple[int, Segment]]) -> Iterator[tuple[int, Segment]]:
+    """The same segments, those that come behind one another in a source as one, under the last one's number.
+
+    What is saved one by one is many of them, and each that is taken costs as much as a hundred lines.
+    """
+    together: list[Segment] = []
+    size, last = 0, 0
+    for number, segment in pending:
+        first = together[0] if together else None
+        if first is not None and (
+            segment.offset != BEHIND
+            or (segment.source, segment.host) != (first.source, first.host)
+            or size >= JOINED_BYTES
+        ):
+            yield last, replace(first, data=b"".join(each.data for each in together))
+            together, size = [], 0
+        if segment.offset == BEHIND:
+            together.append(segment)
+            size += len(segment.data)
+        else:
+            yield number, segment
+        last = number
+    if together:
+        yield last, replace(together[0], data=b"".join(each.data for each in together))
 
 
 def parse_lines(parser: Parser, framing: Framing, data: bytes, flags: int) -> list[Line]:

@@ -26,6 +26,7 @@ from recollect.memory.forgetting import Forgetting
 from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
 from recollect.memory.retained import Retained, refuse_evicted
+from recollect.memory.saving import Saving
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
 from recollect.values.errors import (
@@ -78,7 +79,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Joining, Retained, Forgetting):
+class Memory(Known, Joining, Retained, Forgetting, Saving):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:
@@ -850,12 +851,16 @@ class Memory(Known, Joining, Retained, Forgetting):
         return RepairReport(report.lines, old.lost_lines, old.lost, old.moved_to)
 
     def compact(self) -> CompactReport:
-        """Rewrite the store without what nothing refers to, packed more densely."""
+        """Rewrite the store without what nothing refers to, packed more densely.
+
+        Of notes that were deleted or changed since, the words go that no longer hold.
+        """
+        from recollect.memory.taken_back import taken_back
         from recollect.values.reports import CompactReport
 
         self.checkpoint()
         before = self.footprint().bytes
-        self._store.compact()
+        self._store.compact(taken_back)
         return CompactReport(before, self.footprint().bytes)
 
     def reparse(self, progress: Progress | None = None) -> ReparseReport:

@@ -218,6 +218,10 @@ class View(Protocol):
         """What the lines of all sessions take, without reading them."""
         ...
 
+    def record_lines(self, records: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """For each id of a record the lines of this id, rising, each with the row of its first session."""
+        ...
+
     def line_rows(self, source: Source) -> Array:
         """The numbers of a source's lines, in file order."""
         ...

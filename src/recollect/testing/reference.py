@@ -320,6 +320,14 @@ class ReferenceView:
         held = [self._state.lines[row].line for row in lines]
         return [StoredLine(each.data, each.flags, each.parsed.type if each.parsed else "") for each in held]
 
+    def record_lines(self, records: Sequence[str]) -> list[list[tuple[int, int]]]:
+        found: dict[str, list[tuple[int, int]]] = {each: [] for each in records if each}
+        for row, held in sorted(self._state.lines.items()):
+            parsed = held.line.parsed
+            if parsed is not None and parsed.uuid in found and held.entries:
+                found[parsed.uuid].append((row, self.entries_at(held.entries[:1])[0].session_row))
+        return [list(found.get(each, ())) for each in records]
+
     def line_keys(self, source: Source) -> Iterator[bytes]:
         assert isinstance(source, _NumberedSource)
         held = (self._state.lines[row] for row in self._state.sources[source.number].lines)

@@ -28,6 +28,7 @@ class Kind(enum.IntEnum):
     CONTEXT = 8  # text the harness put in front of the model: reminders, instructions
     EVENT = 9  # bookkeeping: titles, modes, boundaries, progress, token counts
     UNKNOWN = 10  # a record type this adapter does not know; the line is kept
+    NOTE = 11  # something that code or a person saved to be remembered
 
 
 class Flag(enum.IntEnum):
@@ -287,9 +288,15 @@ class Line:
     kept: KeptLine | None = None
 
 
+BEHIND = -1  # where a segment begins of a source that only the journal and the store have
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Bytes of a source from `offset` on, as captured by a process that parses nothing."""
+    """Bytes of a source from `offset` on, as captured by a process that parses nothing.
+
+    With `BEHIND` for an offset they are lines that stand nowhere else, and come behind whatever there is.
+    """
 
     source: SourceFile
     host: str

@@ -84,6 +84,11 @@ def flags_of(entry: Entry) -> list[str]:
     return [name for bit, name in _FLAGS.items() if entry.flags & bit] if entry.flags else []
 
 
+def mark_term(value: str) -> str:
+    """A tag or a channel as it is compared: in any case."""
+    return encodable(value.casefold())
+
+
 def files_of(entry: Entry) -> list[str]:
     """The paths a tool call names, as written but with `/`; a shell's command names none, a patch does."""
     if entry.kind != Kind.CALL:

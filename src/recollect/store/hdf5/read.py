@@ -24,6 +24,7 @@ from recollect.store.hdf5.forms import TextForm, text_of
 from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.guard import StoreFile
 from recollect.store.hdf5.imported import Imported, is_imported
+from recollect.store.hdf5.keys import KeyIndex
 from recollect.store.hdf5.layout import STATE_BYTES_MAX, TABLES, WORD_BYTES_MAX, WORDS_FREE_BYTES
 from recollect.store.hdf5.tables import Stream, Table
 from recollect.store.hdf5.vectors import Vectors, find_vectors
@@ -269,6 +270,26 @@ class Hdf5View:
             for row, span in zip(wanted, spans, strict=True)
         }
         return [found[row] for row in lines]
+
+    def record_lines(self, records: Sequence[str]) -> list[list[tuple[int, int]]]:
+        found: list[list[tuple[int, int]]] = [[] for _ in records]
+        named = [n for n, each in enumerate(records) if each]
+        hits = self._uuids.find(np.array([name_key(records[n]) for n in named], np.uint64))
+        if not hits:
+            return found
+        lines, entries = self.table("lines"), self.table("entries")
+        rows = np.array([line for _, line in hits], np.int64)
+        firsts = lines.at("entries", rows - 1 + (rows == 0)).astype(np.int64) * (rows > 0)
+        has_entry = lines.at("entries", rows).astype(np.int64) > firsts
+        sessions = entries.at("session", firsts[has_entry])
+        told = zip(np.array(hits)[has_entry].tolist(), sessions.tolist(), strict=True)
+        for (n, line), session in told:
+            found[named[n]].append((line, session))
+        return found
+
+    @lazy
+    def _uuids(self) -> KeyIndex:
+        return KeyIndex(self, "lines", "uuid")
 
     def line_keys(self, source: Source) -> Iterator[bytes]:
         assert isinstance(source, RowSource)

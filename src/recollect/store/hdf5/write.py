@@ -100,7 +100,6 @@ class Hdf5Writer(Hdf5View):
         ):
             raise Damaged("table /tables/lines: its end is not that of the lines and entries")
         self._keys = KeyIndex(self, "lines", "key_a")
-        self._uuids = KeyIndex(self, "lines", "uuid")
         self._packed: dict[bytes, int] = {}  # rows of the pack's lines by key, the first of equal ones
         self._repeats: dict[bytes, list[int]] = {}  # and the others
         self._usage_keys = KeyIndex(self, "usage", "key")
@@ -206,6 +205,10 @@ class Hdf5Writer(Hdf5View):
         for n, line in self._uuids.find(np.array([name_key(each) for each in records], np.uint64)):
             found[n].update(self.table("entries").at("session", np.array(self._entries_of(line))).tolist())
         return [[self.session_at(row) for row in sorted(rows)] for rows in found]
+
+    def record_lines(self, records: Sequence[str]) -> list[list[tuple[int, int]]]:
+        self.flush()
+        return super().record_lines(records)
 
     def touch(self, host: str, path: str, cursor: Cursor) -> None:
         held = self._find_source(host, path)
