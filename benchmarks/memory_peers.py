@@ -52,7 +52,7 @@ class SqlitePlain(System):
 
     def keep_artifact(self, name: str, array: Array) -> None:
         form = f"{array.dtype.str} {' '.join(map(str, array.shape))}"
-        self._database.execute("INSERT INTO artifacts VALUES (?, ?, ?)", (name, form, array.tobytes()))
+        self._database.execute("INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?)", (name, form, array.tobytes()))
 
     def artifact(self, name: str) -> Array:
         asked = self._database.execute("SELECT form, data FROM artifacts WHERE name = ?", (name,))

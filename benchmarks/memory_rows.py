@@ -13,7 +13,6 @@ from benchmarks.search_lab import RECALL_MIN
 
 TEXT_SYSTEMS = ("ours", "sqlite", "hdf5")
 VECTOR_SYSTEMS = ("ours", "sqlite_vec", "chroma", "lancedb")
-SLOW = ("chroma", "lancedb", "hdf5")
 WARM_UP = 600  # SQLite's first checkpoint is behind it then (README, "Is it fair?")
 BATCH = 100
 BATCH_RATE_MIN = 20_000
@@ -23,9 +22,11 @@ FOUND_SLACK = 0.02
 
 def save(lab: Lab) -> Iterator[Row]:
     for vectors, names in ((False, TEXT_SYSTEMS), (True, VECTOR_SYSTEMS)):
-        with lab.crew(names, lab.subject(min(lab.effort.sizes))) as crew:
+        size = min(lab.effort.sizes)
+        with lab.crew(names, lab.subject(size)) as crew:
+            crew.all_do("load", count=size, vectors=vectors)
             taken = _by_turns(lab, crew, vectors)
-            what = f"save, one durable write each, {'with' if vectors else 'no'} vectors, p50 / p95"
+            what = f"save, a durable write each, {'with' if vectors else 'no'} vectors, into {size:,}, p50 / p95"
             ours = spread(taken["ours"]["seconds"])
             yield Row(what, _both(ours), "", None, "", _detail(taken))
             for member in crew.peers:
@@ -103,18 +104,12 @@ def _by_turns(lab: Lab, crew: Crew, vectors: bool) -> dict[str, dict[str, Any]]:
     """Single saves of everyone, some of each in turn."""
     effort = lab.effort
     taken: dict[str, dict[str, Any]] = {name: {"seconds": [], "cpu": 0.0} for name in crew.members}
-    counts = {name: effort.slow_singles if name in SLOW else effort.singles for name in crew.members}
-    for name in list(crew.members):
-        with crew.attempt(name):
-            warm_up = counts[name] if name in SLOW else min(WARM_UP, effort.rounds * effort.singles)
-            crew.members[name].do("save", count=warm_up, vectors=vectors)
+    crew.all_do("save", count=WARM_UP if effort.singles >= WARM_UP // 10 else effort.singles, vectors=vectors)
     for _ in range(effort.rounds):
-        for name in list(crew.members):
-            with crew.attempt(name):
-                answer = crew.members[name].do("save", count=counts[name], vectors=vectors)
-                taken[name]["seconds"] += answer["seconds"]
-                taken[name]["cpu"] += answer["cpu"]
-                taken[name]["undisturbed"] = answer["undisturbed"]
+        for name, answer in crew.all_do("save", count=effort.singles, vectors=vectors).items():
+            taken[name]["seconds"] += answer["seconds"]
+            taken[name]["cpu"] += answer["cpu"]
+            taken[name]["undisturbed"] = answer["undisturbed"]
     crew.ours  # noqa: B018  without ours there is nothing to show
     return taken
 
@@ -169,7 +164,7 @@ def _sizes(
 
 def _absent(crew: Crew) -> Iterator[Row]:
     for name, why in crew.absent.items():
-        yield Row(f"  {name} (not measured)", "", "", None, why[:120])
+        yield Row(f"  {name} (not measured)", "", "", None, "", {"error": f"{name}: {why}"})
 
 
 def _seconds(answer: dict[str, Any], part: str) -> list[float]:

@@ -88,6 +88,14 @@ class Journal:
             self.close()
             raise StoreWriteFailed(self.path, error) from error
 
+    def size(self) -> int:
+        """How many bytes the file has, about: those grown ahead count.
+
+        Asked by seeking where that is possible, for the reason that `_is_free` has.
+        """
+        held = os.lseek(self._fd, 0, os.SEEK_END) if self._fd >= 0 else 0
+        return held or size_of(self.path)  # one that was emptied may have been removed since
+
     def _append(self, payload: bytes) -> int:
         length = len(payload) + AROUND_BYTES
         if not self._is_free(length):
@@ -206,6 +214,14 @@ class Journal:
             raise StoreWriteFailed(self.path, error) from error
         finally:
             self.close()
+
+
+def size_of(path: Name) -> int:
+    """How many bytes a journal has, 0 where there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def folded_through(store: Name) -> int:
