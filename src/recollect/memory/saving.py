@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.store.contract import View
     from recollect.values.notes import Artifact, Vector
+    from recollect.values.stored import Session
 
     Time = float | datetime.datetime | None
 
@@ -327,10 +328,9 @@ class Saving:
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
         with self._notes_view() as view:
-            row = next((row for row, name in _own_sessions(view).items() if name == session), None)
-            if row is None or count <= 0:
+            held, asked = _own_session(view, session), count
+            if held is None or count <= 0:
                 return []
-            held, asked = view.session_rows()[row], count
             while True:
                 entries = list(view.entries(held, last=asked))
                 found = list(_read_notes(view, session, entries))
@@ -373,9 +373,8 @@ class Saving:
         if not self._dims:
             with self._notes_view() as view:
                 rows = view.session_rows()
-                for row in _own_sessions(view):
-                    told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
-                    self._dims = self._dims or next(filter(None, told), 0)
+                sources = (source for row in _own_sessions(view) for source in view.sources(rows[row]))
+                self._dims = next(filter(None, (dims_of(each.cursor.state) for each in sources)), 0)
         return self._dims
 
     @property
@@ -518,13 +517,45 @@ def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
         yield b"\n".join([*together, b""])
 
 
-def _own_sessions(view: View) -> dict[int, str]:
-    """The sessions that notes are in, by row: this person's own."""
-    clues = view.session_clues()
-    mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
-    rows = view.session_rows()
-    told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
-    return {row: rows[row].facts.id for row, at in told if at in mine}
+class _OwnSessions(Mapping[int, str]):
+    """The ids of the sessions that notes are in, by row: this person's own, each read when asked for."""
+
+    def __init__(self, view: View) -> None:
+        clues = view.session_clues()
+        mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
+        told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
+        self._ids: dict[int, str | None] = {row: None for row, at in told if at in mine}
+        self._sessions = view.session_rows()
+
+    def __getitem__(self, row: int) -> str:
+        if (known := self._ids[row]) is None:
+            known = self._ids[row] = self._sessions[row].facts.id
+        return known
+
+    def __contains__(self, row: object) -> bool:
+        return row in self._ids
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def _own_sessions(view: View) -> _OwnSessions:
+    from recollect.search.projects import worked_out
+
+    return worked_out(view, _OwnSessions)
+
+
+def _own_session(view: View, id_: str) -> Session | None:
+    """This person's session of notes of that id; found without reading the others where no other has it."""
+    with contextlib.suppress(NotFound):
+        found = view.find_session(id_)
+        if (found.facts.id, found.facts.agent, found.imported) == (id_, MEMORY, False):
+            return found
+    row = next((row for row, name in _own_sessions(view).items() if name == id_), None)
+    return None if row is None else view.session_rows()[row]
 
 
 def _newest_lines(
