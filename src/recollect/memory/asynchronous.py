@@ -138,6 +138,8 @@ class AsyncMemory:
     update = _twin(Memory.update)
     update_batch = _twin(Memory.update_batch)
     delete = _twin(Memory.delete)
+    undo = _twin(Memory.undo)
+    speaker = _twin(Memory.speaker)
     get = _twin(Memory.get)
     get_many = _twin(Memory.get_many)
     count = _twin(Memory.count)

@@ -37,6 +37,7 @@ from recollect.values.notes import (
     KeptArtifact,
     NewNote,
     Note,
+    Speaker,
     checked_name,
     checked_role,
     checked_tags,
@@ -174,6 +175,27 @@ class Saving:
         self._append_lines(lines)
         return len(found)
 
+    def undo(self, id: str, *, session: str = "") -> Note | None:
+        """Let a note be what it was before it was last saved, changed or deleted.
+
+        None where there was none before: then it is deleted. What `compact` dropped is gone.
+        """
+        with self._notes_view() as view:
+            sessions = _own_sessions(view)
+            row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
+            lines = [line for line, held in view.record_lines([id])[0] if held == row]
+            if not lines:
+                raise NotFound(f"there is no note {id[:80]!r}, and never was")
+            told = [each.data for each in view.lines_at(lines[-2:])]
+        before = note_of(_decoded(told[0]), sessions[row]) if len(told) > 1 else None
+        now_ms = self._moment_ms()
+        if before is None:
+            line = line_of(delete_record(id, now_ms))
+        else:
+            line = _line(replace(before, updated_ms=now_ms), again=True)
+        self._append_lines({sessions[row]: [line]})
+        return None if before is None else self.get(id, session=sessions[row])
+
     # -- asked for again -------------------------------------------------------------------
 
     def get(self, id: str, *, session: str = "") -> Note:
@@ -240,6 +262,12 @@ class Saving:
             raise NotFound(f"note {id!r} has no artifact {name!r}", hint=f"it has {named}")
         with self._notes_view() as view:
             return unpacked(kept, self._pieces(view, kept, note.session))
+
+    def speaker(self, text: str, folder: str = "") -> Speaker:
+        """Which running conversation asks for a text to be kept, and whether only a tool ever said it."""
+        from recollect.memory.vouching import speaker
+
+        return speaker(self._memory, text, folder or os.getcwd())
 
     def add_session(
         self,
