@@ -24,6 +24,7 @@ class Ours(System):
         super().__init__(folder)
         config = Config(store=folder / "memory.h5", host="benchmark", cache=folder / "cache")
         self._memory = Memory.open(config.store, config=config)
+        self._numbers: dict[str, int] = {}  # of notes, by their entries' ids
 
     def save(self, note: Note) -> None:
         self._memory.save(note.text, **_given(note))
@@ -44,14 +45,16 @@ class Ours(System):
 
     def settings(self) -> Iterator[str]:
         self._memory.index()
+        self._numbers = {note.entry: int(note.id[1:]) for note in self._memory.notes()}
         yield "as it comes"
 
     def nearest(self, vector: Array, count: int) -> list[int]:
-        return [_number(hit) for hit in self._memory.nearest(vector, count)]
+        found = self._memory.search(vector=vector, mode="vector", limit=count, collapse=False)
+        return [self._numbers[hit.id] for hit in found.hits]
 
     def search(self, words: str, vector: Array, count: int) -> list[tuple[int, str]]:
         found = self._memory.search(words, vector=vector, limit=count, plain=True)
-        return [(_number(hit), hit.entry.text) for hit in found.hits]
+        return [(self._numbers[hit.id], hit.stored.entry.text) for hit in found.hits]
 
     def compact(self) -> None:
         self._memory.compact()
@@ -72,6 +75,3 @@ def _given(note: Note) -> dict[str, Any]:
         "vector": note.vector,
     }
 
-
-def _number(hit: Any) -> int:
-    return int(hit.note.id[1:])
