@@ -94,7 +94,7 @@ class SessionName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeldSession:
-    """What a sweep needs to know of a session. `bytes` is what evicting it alone gives back."""
+    """What a sweep needs to know of a session. `bytes` is what its own lines take, which no other has."""
 
     name: SessionName
     bytes: int
@@ -102,6 +102,13 @@ class HeldSession:
     is_digested: bool
     is_pinned: bool = False
     read_ms: int = 0
+
+
+class SharedLines(NamedTuple):
+    """What the lines take that exactly these sessions have: it goes with the last of them."""
+
+    names: tuple[SessionName, ...]
+    bytes: int
 
 
 class Why(enum.StrEnum):
@@ -113,7 +120,7 @@ class Why(enum.StrEnum):
 
 
 class Eviction(NamedTuple):
-    """A session that goes, and why."""
+    """A session that goes, and why. `bytes`: its own, and its part of what goes with it and others."""
 
     name: SessionName
     why: Why

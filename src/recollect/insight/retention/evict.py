@@ -56,6 +56,7 @@ class Sweep:
         self.planned = plan_sweep(
             self.gathered.held,
             self.settings,
+            shared=self.gathered.shared,
             used_bytes=self.gathered.used_bytes,
             now_ms=self._now_ms,
             can_digest=self.can_digest,
