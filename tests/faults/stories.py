@@ -553,7 +553,9 @@ class RetentionStory(Story):
     def restore_all(self, store: Hdf5Store) -> None:
         """Each by its own commit; what a step that was cut had taken back already is left alone."""
         with_budget = self.budgeted(store, raw_hard_cap_bytes=1)
-        with store.writer():  # what a failed commit left is made to last by a writer, and only seen by readers
+        with (
+            store.writer()
+        ):  # what a failed commit left is made to last by a writer, and only seen by readers
             pass
         for id_ in sorted(with_budget.evicted_sessions()):
             with_budget.restore(id_)

@@ -24,7 +24,15 @@ from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.databases import DatabaseChanged, OpenDatabase, new_lines, open_database, session_path
 from recollect.intake.discover import Found
 from recollect.intake.erased import erased as what_was_erased
-from recollect.intake.exports import conversations_in, is_usable, made_id, mark_of, open_export, source_of
+from recollect.intake.exports import (
+    Origin,
+    conversations_in,
+    is_usable,
+    made_id,
+    mark_of,
+    open_export,
+    source_of,
+)
 from recollect.intake.own import OwnLogs
 from recollect.intake.reader import PIECE_BYTES, batches, chunks, open_source
 from recollect.light.project import project_of
@@ -204,6 +212,15 @@ class Ingest:
             pieces = [each for batch in read(chunks(opened, compressed=file.compressed)) for each in batch]
             self._take_all(taking, iter([pieces]))
 
+    def take_content(
+        self, file: SourceFile, held: Source, content: list[tuple[bytes, int]], seen: Cursor
+    ) -> None:
+        """The same with what was read before, which need not be the source's file; `seen` as it is kept."""
+        agent, file = agent_of(file.agent), self._marked(file, held.host)
+        taking = _Taking(agent, file, held.host, held, 0, restart=True)
+        taking.seen = seen
+        self._take_all(taking, iter([content]))
+
     # -- one source ----------------------------------------------------------------------
 
     def _file(self, agent: Agent, file: SourceFile) -> bool:
@@ -281,7 +298,7 @@ class Ingest:
         """Take what is new in each conversation of a document that lists many."""
         conversations = agent.conversations()
         assert conversations is not None, "an export of an agent that has none"
-        changed = False
+        changed, origin = False, Origin.of(file).state
         with open_export(file) as pieces:
             for number, data in enumerate(conversations_in(pieces, file.path), 1):
                 if not data:
@@ -289,7 +306,7 @@ class Ingest:
                     self.report.failed[f"{file.path}:{number}"] = why
                     continue
                 id_, changed_ms = _identity(conversations, data)
-                seen = mark_of(data, changed_ms)
+                seen = mark_of(data, changed_ms, origin)
                 changed |= self._conversation(agent, source_of(file, id_), data, seen)
         return changed
 
@@ -299,6 +316,7 @@ class Ingest:
             return False
         held = self._writer.source(self._host, file.path)
         if held is not None and (file.path, seen.size, seen.ctime_ns) in self._versions:
+            self._note_origin(held, seen)
             self._done += len(data)
             self._moved(file.path, 0)
             return False
@@ -317,6 +335,15 @@ class Ingest:
             self._take_all(taking, iter([[(content, 0)]]))
             restart = True
         return True
+
+    def _note_origin(self, held: Source, seen: Cursor) -> None:
+        """Remember in which file a conversation is, where the one that is known is not there any more."""
+        cursor, known = held.cursor, Origin.noted(held.cursor.state)
+        is_same = (cursor.size, cursor.ctime_ns) == (seen.size, seen.ctime_ns)
+        if is_same and (known is None or not os.path.exists(known.path)):
+            state = {**cursor.state, **seen.state}
+            self._writer.touch(held.host, held.file.path, replace(cursor, state=state))
+            self.dirty = True
 
     @functools.cached_property
     def _versions(self) -> set[tuple[str, int, int]]:
@@ -727,7 +754,7 @@ class _Taking:
         window = 0
         if self.opened is not None and not self.file.compressed:
             window = window_of(self.opened, self.offset)
-        state = self.parser.state()
+        state = {**self.seen.state, **self.parser.state()}
         if self.sums is not None:
             self.sums.add(b"".join(self._passed))
             state = self.sums.joined(state)

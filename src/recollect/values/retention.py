@@ -129,13 +129,17 @@ class Eviction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What is to be done, in this order: evict, then digest what is in `digest` and plan again."""
+    """What is to be done, in this order: evict, then digest what is in `digest` and plan again.
+
+    `waiting` would go for its age, or to come down to the soft cap, and stays because it has no digest.
+    """
 
     evict: tuple[Eviction, ...]
     digest: tuple[SessionName, ...]
     used_bytes: int
     final_bytes: int
     is_over_hard_cap: bool
+    waiting: tuple[SessionName, ...] = ()
 
     @property
     def freed_bytes(self) -> int:
@@ -170,7 +174,7 @@ class SweepReport:
     """What a sweep did, or would do; the first eight are those of system 004.
 
     `sessions` are those that went, in the order in which they were chosen. The sizes of the file are 0 where
-    nothing was written.
+    nothing was written. `waiting_for_digest`: how many would go, and stay because they have none.
     """
 
     backstop_evicted: int = 0
@@ -185,6 +189,7 @@ class SweepReport:
     digest_bytes: int = 0
     file_bytes_before: int = 0
     file_bytes_after: int = 0
+    waiting_for_digest: int = 0
     sessions: tuple[SessionLeaving, ...] = ()
 
 

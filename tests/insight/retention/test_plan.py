@@ -164,6 +164,8 @@ def test_a_sweep_is_what_a_plain_model_does(told, lines, soft, hard, days, other
         digest,
         model.used,
     )
+    if not digest:
+        assert {each.id for each in plan.waiting} == model.waiting(hard if soft is None else soft, days)
     assert sum(each.bytes for each in plan.evict) == plan.freed_bytes
 
 
@@ -214,6 +216,15 @@ class Model:
                 if group:
                     return min(group, key=lambda each: (each.ended_ms, each.name.id))
         return None
+
+    def waiting(self, soft, days):  # type: ignore[no-untyped-def]
+        """Those without a digest that something would have gone for."""
+        left = [each for each in self.there if not each.is_digested]
+        if soft is not None and self.used > soft:
+            return {each.name.id for each in left}
+        wanted = {each for each in left if each.is_pinned or NOW - each.read_ms < 14 * DAY}
+        old = {each for each in left if days is not None and NOW - each.ended_ms > days * DAY}
+        return {each.name.id for each in old - wanted}
 
     def evicted(self):  # type: ignore[no-untyped-def]
         """Those of which anything went: where all of it stays with others, a session stays."""

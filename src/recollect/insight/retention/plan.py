@@ -44,10 +44,10 @@ def plan_sweep(
     """
     order = sorted(held, key=lambda each: _rank(each, now_ms))
     sweep = _Sweep(used_bytes, shared)
-    if settings.raw_max_age_days is not None:
-        sweep.evict((each for each in order if _is_too_old(each, settings, now_ms)), Why.AGE)
     digested = [each for each in order if each.is_digested]
     left = [each for each in order if not each.is_digested]
+    old = {each for each in order if _is_too_old(each, settings, now_ms)}
+    sweep.evict((each for each in digested if each in old), Why.AGE)
     sweep.evict(digested, Why.BUDGET, down_to=settings.soft_bytes)
     hard = settings.raw_hard_cap_bytes
     over = hard is not None and sweep.left_bytes > hard
@@ -55,7 +55,10 @@ def plan_sweep(
         return sweep.plan(digest=left, over=over)
     if over:
         sweep.evict(left, Why.DATA_LOSS, down_to=hard)
-    return sweep.plan(digest=(), over=hard is not None and sweep.left_bytes > hard)
+    soft = settings.soft_bytes
+    is_over_soft = soft is not None and sweep.left_bytes > soft
+    waiting = [each for each in left if is_over_soft or each in old]
+    return sweep.plan(digest=(), over=hard is not None and sweep.left_bytes > hard, waiting=waiting)
 
 
 class _Sweep:
@@ -78,13 +81,22 @@ class _Sweep:
                 self._chosen[each] = why
                 self.left_bytes -= each.bytes + sum(one.leave() for one in self._of(each))
 
-    def plan(self, *, digest: Iterable[HeldSession], over: bool) -> SweepPlan:
+    def plan(
+        self, *, digest: Iterable[HeldSession], over: bool, waiting: Iterable[HeldSession] = ()
+    ) -> SweepPlan:
         evict = tuple(
             Eviction(each.name, why, each.bytes + sum(one.part(each.name) for one in self._gone(each)))
             for each, why in self._chosen.items()
             if each.bytes or self._gone(each)
         )
-        return SweepPlan(evict, tuple(each.name for each in digest), self._used, self.left_bytes, over)
+        return SweepPlan(
+            evict,
+            tuple(each.name for each in digest),
+            self._used,
+            self.left_bytes,
+            over,
+            tuple(each.name for each in waiting if each not in self._chosen),
+        )
 
     def _of(self, session: HeldSession) -> list[_Shared]:
         return self._shared.get(session.name, [])
@@ -121,7 +133,7 @@ def _is_read_lately(session: HeldSession, now_ms: int) -> bool:
 
 
 def _is_too_old(session: HeldSession, settings: RetentionSettings, now_ms: int) -> bool:
-    assert settings.raw_max_age_days is not None
-    is_old = session.ended_ms < now_ms - settings.raw_max_age_days * _DAY_MS
-    is_wanted = session.is_pinned or _is_read_lately(session, now_ms)
-    return is_old and session.is_digested and not is_wanted
+    """Whether its age alone lets a session go, once it is digested."""
+    if settings.raw_max_age_days is None or session.is_pinned or _is_read_lately(session, now_ms):
+        return False
+    return session.ended_ms < now_ms - settings.raw_max_age_days * _DAY_MS
