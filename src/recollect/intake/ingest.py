@@ -95,6 +95,7 @@ class Ingest:
         self.erased = erased if erased is not None else what_was_erased(writer.view())
         self.report = Report()
         self.began: list[tuple[str, str]] = []  # the sources, by host and path, whose first record came
+        self.left_out: dict[str, bytes] = {}  # files whose session was erased, by path: the salt of that
         self.dirty = False  # whether the writer was given anything that a commit would keep
         self._writer = writer
         self._host = host
@@ -150,7 +151,8 @@ class Ingest:
         file = self._marked(file, self._host)
         if file.framing is Framing.ROWS:
             return self._database(agent, file, copy.path)
-        if self._is_gone(agent, file.session):
+        if (salt := self.erased.salt_of_session(agent.name, self._host, file.session)) is not None:
+            self.left_out[file.path] = salt
             return False
         held = self._writer.source(self._host, file.path)
         with open_source(copy.path) as opened:
@@ -588,8 +590,10 @@ class Ingest:
 
     def _leaves_out(self, taking: _Taking, lines: list[Line]) -> bool:
         """Whether nothing is to be taken: of a session that was erased, or of a file all of which was."""
-        if self.erased.has_session(taking.agent.name, taking.host, taking.facts().id):
+        salt = self.erased.salt_of_session(taking.agent.name, taking.host, taking.facts().id)
+        if salt is not None:
             self.report.erased += len(lines)
+            self.left_out[taking.file.path] = salt
             return True
         return not lines and taking.held is None and taking.thinned
 
