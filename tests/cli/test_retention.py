@@ -31,6 +31,16 @@ def budget(folder: Path, **keys: Any) -> None:
 def test_looking_names_every_session_and_changes_nothing(swept: Any) -> None:
     found = swept("retention", "--json").json
     assert found["applied"] is False
+    assert found.keys() >= {  # the report of system 004
+        "backstop_evicted",
+        "budget_evicted",
+        "overflow_analyzed",
+        "overflow_data_loss",
+        "bytes_freed",
+        "final_usage_bytes",
+        "over_hard_cap",
+        "tier2_over_cap",
+    }
     assert found["settings"]["raw_soft_cap_bytes"] > 0
     listed = [each["id"] for each in found["sessions"]]
     assert 2 <= len(listed) <= 4

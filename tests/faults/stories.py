@@ -528,6 +528,12 @@ class RetentionStory(Story):
     grown_from = 4
     NOW_MS = 1_800_000_000_000
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shutil.copy(
+            DATA / "claudeai" / "conversations.json", self.swept
+        )  # comes back from another kind of file
+
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
         with mock.patch.object(retained, "_now_ms", return_value=self.NOW_MS):
