@@ -15,8 +15,9 @@ from recollect.intake.again import file_now, is_as_taken, place_of, rows_as_take
 from recollect.intake.databases import DatabaseChanged, open_database
 from recollect.intake.discover import discover
 from recollect.intake.exports import Origin, conversations_in, mark_of, open_export
-from recollect.intake.ingest import Ingest, parse_lines, whole_document
-from recollect.intake.reader import batches, chunks, open_source
+from recollect.intake.ingest import Ingest
+from recollect.intake.parsing import parse_lines
+from recollect.intake.reader import batches, chunks, open_source, whole_document
 from recollect.store.contract import View
 from recollect.values.errors import SourceError
 from recollect.values.ids import line_key
