@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of
+from recollect.intake.exports import noted_origin
 from recollect.intake.reparse import kept_of
 from recollect.store.contract import View
 from recollect.values.erasures import NOTHING_ERASED, Erased
@@ -172,7 +173,8 @@ def _most(versions: Sequence[Version]) -> Version:
 def _rank(version: Version) -> tuple[object, ...]:
     source, cursor = version.source, version.source.cursor
     file = source.file
-    seen = cursor.mtime_ns, cursor.ctime_ns, cursor.size, cursor.inode, cursor.window, len(cursor.state)
+    known = len(cursor.state), str(noted_origin(cursor.state))
+    seen = cursor.mtime_ns, cursor.ctime_ns, cursor.size, cursor.inode, cursor.window, known
     return file.provenance, version.seen, seen, file.agent, int(file.role), source.session, source.parser
 
 
