@@ -74,11 +74,11 @@ def is_as_taken(view: View, source: Source, file: SourceFile) -> bool:
     return file.framing is not Framing.DOCUMENT or next(pieces, None) is None
 
 
-def look_again(writer: Writer, host: str) -> None:
+def look_again(writer: Writer, host: str, masks: frozenset[bytes] = frozenset()) -> None:
     """Let the next ingest, or sync, take all of each file that has more than is left of it here.
 
     Of what was erased no row is left, so it is seen by its absence: lines that were only evicted have their
-    keys. The caller commits.
+    keys; so have those that were altered, which are known by `masks`, their keys. The caller commits.
     """
     view = writer.view()
     for source in view.sources():
@@ -87,7 +87,9 @@ def look_again(writer: Writer, host: str) -> None:
         if source.host == host and source.file.framing is not Framing.ROWS:
             file = file_now(source.file)
             try:
-                if file is None or is_as_taken(view, source, file):
+                if file is None:
+                    continue
+                if masks.isdisjoint(view.line_keys(source)) and is_as_taken(view, source, file):
                     continue
             except (OSError, SourceError):
                 pass  # the next ingest says what is wrong with it
