@@ -141,7 +141,7 @@ def session_rows_of(known: Any, wanted: Wanted) -> set[int] | None:
     talks = {row: each for row, each in every.items() if is_conversation(each.facts.agent)}
     found: set[int] | None = None
     if wanted.session or wanted.thread:
-        session = known.find_session(wanted.session or wanted.thread)
+        session = named_session(known, wanted.session or wanted.thread, wanted.host)
         found = {
             row
             for row, each in every.items()
@@ -166,6 +166,31 @@ def session_rows_of(known: Any, wanted: Wanted) -> set[int] | None:
         chosen = {row for row, each in talks.items() if each.host == wanted.host}
         found = chosen if found is None else found & chosen
     return found
+
+
+def named_session(known: Any, prefix: str, host: str = "") -> Session:
+    """The session whose id starts so, of a host where one is named: two machines may have the same id."""
+    every: Mapping[int, Session] = known.every
+    fits = [each for each in every.values() if each.facts.id.startswith(prefix)]
+    if not host:
+        try:
+            found: Session = known.find_session(prefix)
+            return found
+        except NotFound as error:
+            hosts = sorted({each.host for each in fits})
+            if len(hosts) < 2 or len({each.facts.id for each in fits}) > 1:
+                raise
+            raise NotFound(
+                f"several machines have a session {fits[0].facts.id}: {', '.join(hosts)}",
+                hint=f"say which: --host {hosts[0]}",
+            ) from error
+    own = [each for each in fits if each.host == host]
+    if len(own) != 1:
+        raise NotFound(
+            f"{len(own)} sessions' ids of {host} start with {prefix!r}",
+            hint="give the whole id; `recollect sessions` lists them",
+        )
+    return own[0]
 
 
 def with_subagents(view: View, rows: set[int]) -> set[int]:

@@ -28,6 +28,7 @@ from recollect.light.disk import Disk
 from recollect.light.sources import is_conversation
 from recollect.memory.choosing import Chosen, choose
 from recollect.memory.collector import without_collector
+from recollect.memory.copies import copies_of, forget_lost
 from recollect.memory.proof import Fingerprints, Looking, SecretPrints, files_below, pieces_of_file
 from recollect.memory.reads import forget_reads
 from recollect.recall.saved import ids_saved, naming
@@ -56,7 +57,8 @@ if TYPE_CHECKING:
 RECEIPT = 1
 _TOLD_CHARS = 8  # a secret that is shorter, or a plain word, may stand anywhere by chance
 SEARCHING = "searching"  # what the progress of looking for it is told as
-NOT_KNOWN = ("snapshots", "exports", "parts", "stores it was merged into", "backups")  # where they are
+# Where these are.
+NOT_KNOWN = ("copies that were moved, or made in another way", "stores it was merged into", "backups")
 
 
 def rehearse(memory: Memory, wanted: Wanted, progress: Progress | None = None) -> Chosen:
@@ -140,6 +142,7 @@ def clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
             gone.append(_is_removed(state / "sessions" / name))
     known = Erased(left)
     try:
+        forget_lost(state)
         forget_reads(state, lambda name: known.has_session(*name))
         for folder in {cache, memory.config.fleet_folder.parent, state, state / "sessions"}:
             if folder.is_dir():
@@ -313,6 +316,7 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progres
         },
         **about,
         "not_touched": named_elsewhere(memory),
+        "copies": [each.path for each in copies_of(memory.config.state, chosen)],
         "not_known": list(NOT_KNOWN),
     }
 
@@ -373,4 +377,6 @@ def own_files(chosen: Chosen, host: str) -> list[str]:
         and is_conversation(each.session.facts.agent)
         for path in each.paths
     }
+    if chosen.secrets is not None:  # of a session in a database, the database
+        paths |= {path.rpartition("#")[0] for path in paths if "#" in path}
     return sorted(each for each in paths if os.path.isfile(each) and not os.path.islink(each))
