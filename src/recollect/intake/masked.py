@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.agents.contract import CutsRecords, Parser
+from recollect.redact import redact
 from recollect.redact.raw import mask_raw
 from recollect.values.ids import line_key
 from recollect.values.records import Framing, Line, LineFlag
@@ -20,9 +21,10 @@ from recollect.values.stored import StoredLine
 if TYPE_CHECKING:
     from recollect.store.contract import View
     from recollect.values.erasures import Erased
-    from recollect.values.records import SourceFile
+    from recollect.values.records import SessionFacts, SourceFile
     from recollect.values.stored import Source
 
+MASKED_FACTS = ("title", "project", "cwd", "branch", "slug")
 Parse = Callable[[Parser, Framing, bytes, int], list[Line]]
 
 
@@ -91,6 +93,12 @@ def _marked(line: Line, piece: bytes) -> Line:
     if line.data == piece:
         return line
     return replace(line, flags=line.flags | LineFlag.ALTERED, key=line_key(piece))
+
+
+def masked_facts(facts: SessionFacts) -> SessionFacts:
+    """What is known of a session, of which some was told by lines as they were."""
+    changed: dict[str, Any] = {name: redact(getattr(facts, name)).text for name in MASKED_FACTS}
+    return replace(facts, **changed)
 
 
 def altered_lines(views: Iterable[View]) -> dict[bytes, bytes]:

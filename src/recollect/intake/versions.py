@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of
-from recollect.intake.masked import as_altered
+from recollect.intake.masked import as_altered, masked_facts
 from recollect.intake.reparse import kept_of
 from recollect.store.contract import View
 from recollect.values.erasures import NOTHING_ERASED, Erased
@@ -73,7 +73,8 @@ class Version:
         if count == self.source.lines and not any(line.key for line in lines):
             return self
         cursor = replace(self.source.cursor, thinned=True)
-        return replace(self, source=replace(self.source, lines=count, cursor=cursor))
+        before = masked_facts(self.before) if any(line.key for line in lines) else self.before
+        return replace(self, before=before, source=replace(self.source, lines=count, cursor=cursor))
 
     @property
     def is_evicted(self) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from recollect.intake.carry import carry_vectors
 from recollect.intake.forks import note_forks
+from recollect.intake.masked import MASKED_FACTS, masked_facts
 from recollect.intake.refill import Refill
 from recollect.intake.reparse import Again, kept_of
 from recollect.light.sources import is_conversation
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from recollect.values.reports import Progress
     from recollect.values.stored import Source
 
-_FACTS = ("title", "project", "cwd", "branch", "slug")
 _ROWS_AT_ONCE = 1 << 14
 _GLIMPSES_MAX = 200
 
@@ -91,7 +90,7 @@ def take_masked(
             blank = SessionFacts(source.file.agent, source.session)
             facts = known.get((source.file.agent, source.host, source.session), blank)
             if not narrowed or (facts.agent, source.host, facts.id) in touched:
-                facts = _masked_facts(facts)
+                facts = masked_facts(facts)
             yield Again(source, _masked(view, source, secrets), facts, kept_of(view, source), name in seen)
             seen.add(name)
 
@@ -162,19 +161,13 @@ def _masked(view: View, source: Source, secrets: Secrets) -> Iterator[StoredLine
                 yield StoredLine(data, line.flags | LineFlag.ALTERED, line.type, key)
 
 
-def _masked_facts(facts: SessionFacts) -> SessionFacts:
-    """What is known of a session of which lines may be gone, which told it."""
-    changed: dict[str, Any] = {name: redact(getattr(facts, name)).text for name in _FACTS}
-    return replace(facts, **changed)
-
-
 def _beside(view: View) -> Counter[str]:
     """The secrets in what is kept of sessions whose lines were evicted."""
     found = Counter[str]()
     gone = Evicted(view).sessions
     for _, session in view.session_rows().items() if gone else ():
         if key_of(session) in gone:
-            for name in _FACTS:
+            for name in MASKED_FACTS:
                 found += redact(getattr(session.facts, name)).found
     for table in _carried(view) if gone else ():
         for columns in _columns(view, table):

@@ -281,7 +281,13 @@ class ReferenceView:
         found = [e for e in found if e.id == prefix] or [e for e in found if "." in prefix or "." not in e.id]
         if len({e.id for e in found}) != 1:
             raise NotFound(f"{len(found)} entries' ids start with {prefix!r}", hint="give more of the id")
-        return self.entries_at([found[0].row])[0]
+        altered = {
+            row
+            for each in self._state.lines.values()
+            if each.line.flags & LineFlag.ALTERED
+            for row in each.entries
+        }
+        return self.entries_at([next((e for e in found if e.row not in altered), found[0]).row])[0]
 
     def session_rows(self) -> dict[int, Session]:
         state = self._state
