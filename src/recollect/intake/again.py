@@ -14,6 +14,7 @@ from recollect.agents.contract import Agent
 from recollect.agents.registry import agent_of
 from recollect.intake.ingest import parse_lines, whole_document
 from recollect.intake.reader import batches, chunks, open_source
+from recollect.light.sources import is_conversation
 from recollect.store.contract import View, Writer
 from recollect.values.errors import SourceError
 from recollect.values.ids import line_key
@@ -21,7 +22,7 @@ from recollect.values.records import Framing, SourceFile
 from recollect.values.retention import Elsewhere
 from recollect.values.stored import Source
 
-_OF_NO_FILE = 1  # a window that no file has
+OF_NO_FILE = 1  # a window that no file has
 _ORDER = (Elsewhere.GONE, Elsewhere.CHANGED, Elsewhere.UNKNOWN, Elsewhere.THERE)  # the worst first
 
 
@@ -82,9 +83,9 @@ def look_again(writer: Writer, host: str, masks: frozenset[bytes] = frozenset())
     """
     view = writer.view()
     for source in view.sources():
-        if not source.thinned or source.superseded:
+        if not source.thinned or source.superseded or not is_conversation(source.file.agent):
             continue
-        if source.host == host and source.file.framing is not Framing.ROWS:
+        if source.host == host and source.file.framing is not Framing.ROWS and source.file.has_file:
             file = file_now(source.file)
             try:
                 if file is None:
@@ -94,7 +95,7 @@ def look_again(writer: Writer, host: str, masks: frozenset[bytes] = frozenset())
             except (OSError, SourceError):
                 pass  # the next ingest says what is wrong with it
         # It stays known that its lines are not its file; only the file is not known any more.
-        forgotten = replace(source.cursor, mtime_ns=0, ctime_ns=0, window=_OF_NO_FILE)
+        forgotten = replace(source.cursor, mtime_ns=0, ctime_ns=0, window=OF_NO_FILE)
         writer.touch(source.host, source.file.path, forgotten)
 
 

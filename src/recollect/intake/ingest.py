@@ -373,9 +373,11 @@ class Ingest:
 
     def _resume_thinned(self, opened: BinaryIO, file: SourceFile, held: Source) -> int | None:
         """The same of a source some of whose lines are not what they were: sums tell, not bytes."""
-        from recollect.intake.again import is_as_taken
+        from recollect.intake.again import OF_NO_FILE, is_as_taken
 
         cursor = held.cursor
+        if cursor.window == OF_NO_FILE:  # what was erased may come back
+            return None
         if not is_plain(file):
             return cursor.offset if is_as_taken(self._writer.view(), held, file) else None
         if not cursor.window:  # nobody here saw the file: what was merged may say anything of it
@@ -390,8 +392,10 @@ class Ingest:
         self, opened: BinaryIO, file: SourceFile, held: Source, copy: Copy
     ) -> int | None:
         """The same of a copy that is all of a file: each line is compared by its key."""
-        from recollect.intake.again import is_as_taken
+        from recollect.intake.again import OF_NO_FILE, is_as_taken
 
+        if held.cursor.window == OF_NO_FILE:
+            return None
         is_same = is_as_taken(self._writer.view(), held, replace(file, path=copy.path))
         return _behind(opened, held.cursor) if is_same else None
 
