@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -239,7 +240,8 @@ def _told(view: View, found: Secrets, rows: Any) -> Iterator[ChosenSession]:
             kinds: Counter[str] = sum((found.rows[row] for row in lost), Counter())
             size = int(view.line_lengths(lost).sum())
             told = tuple(sorted(kinds.items()))
-            yield ChosenSession(session, False, len(lost), size, tuple(sorted(paths)), 0, told)
+            shown = replace(session, facts=masked_facts(session.facts))
+            yield ChosenSession(shown, False, len(lost), size, tuple(sorted(paths)), 0, told)
 
 
 def _lines_at(view: View, rows: Sequence[int]) -> Iterator[tuple[int, StoredLine]]:
