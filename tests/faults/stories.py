@@ -17,7 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from tests.faults.erasing import ErasingStory
+from tests.faults.erasing import ErasingStory, MaskingStory
 from tests.faults.story import (
     HOST,
     STORE,
@@ -711,5 +711,6 @@ STORIES = {
         RetentionStory,
         FollowingStory,
         ErasingStory,
+        MaskingStory,
     )
 }
