@@ -97,7 +97,7 @@ class MaskingStory(ErasingStory):
 
     def erase(self, store: Hdf5Store) -> None:
         with contextlib.suppress(NotFound):
-            memory(store).erase(Wanted(secrets=True))
+            memory(store).erase(Wanted(session=GONE, secrets=True))
 
     def learn(self, scratch: Path) -> None:
         Story.learn(self, scratch)

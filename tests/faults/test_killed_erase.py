@@ -18,6 +18,7 @@ from recollect.hooks.settle import settle
 from recollect.light.capture import FileMark, Followed, write_followed
 from recollect.memory import Memory
 from recollect.memory.reads import last_reads, note_reads
+from recollect.values.errors import NotFound
 from recollect.values.retention import SessionName
 
 POINTS = 24
@@ -136,7 +137,7 @@ def test_whoever_comes_after_a_killed_erase_of_secrets_completes_it(
 
     def again(folder: Path) -> None:
         words = ["--store", str(ours(folder).path), "--quiet", "erase", "--secrets", "--yes"]
-        assert main(words) == 0
+        assert main(words) in (0, NotFound.exit_code)  # where all was done, there is no secret any more
 
     copied()
     done = erase(folder, 0, "--secrets")

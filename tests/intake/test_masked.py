@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.intake.test_databases import say
-from tests.intake.test_exports import grown, talks
 from tests.support import DATA
 from tests.support.canaries import ERASED, ours, places_with, record, write
 from tests.support.canary_secrets import GITHUB
@@ -43,6 +42,12 @@ def grow_cline(folder: Path) -> None:
         path.write_text(json.dumps(told))
 
 
+def say(client: sqlite3.Connection, text: str, *, version: int) -> None:
+    data = json.dumps({"type": "text", "text": text})
+    client.execute("UPDATE part SET data = ?, time_updated = ? WHERE id = 'prt_01'", (data, version))
+    client.execute("UPDATE event_sequence SET seq = seq + 1 WHERE aggregate_id = 'ses_pier'")
+
+
 def opencode(folder: Path) -> Path:
     path = make_database(folder / "opencode.db")
     with written(path) as client:
@@ -53,6 +58,11 @@ def opencode(folder: Path) -> Path:
 def grow_opencode(path: Path) -> None:
     with written(path) as client:
         say(client, f"{TOLD}, as I said", version=1790000009600)
+
+
+def talks() -> list[Any]:
+    found: list[Any] = json.loads((DATA / "chatgpt" / "conversations.json").read_bytes())
+    return found
 
 
 def chatgpt(folder: Path) -> Path:
@@ -74,7 +84,14 @@ def first_part() -> str:
 
 def grow_chatgpt(path: Path) -> None:
     told = json.loads(path.read_bytes())
-    path.write_text(json.dumps([grown(each, "There is more.", 1_900_000_000.0) for each in told]))
+    for each in told:
+        last = each["current_node"]
+        content = {"content_type": "text", "parts": ["There is more."]}
+        message = {"author": {"role": "assistant"}, "content": content}
+        each["mapping"][last]["children"] = ["more"]
+        each["mapping"]["more"] = {"id": "more", "parent": last, "children": [], "message": message}
+        each |= {"current_node": "more", "update_time": 1_900_000_000.0}
+    path.write_text(json.dumps(told))
 
 
 @pytest.mark.parametrize(
