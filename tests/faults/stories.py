@@ -17,7 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from tests.faults.erasing import ErasingStory
+from tests.faults.erasing import ErasingStory, MaskingStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -723,5 +723,6 @@ STORIES = {
         FollowingStory,
         ErasingStory,
         SavingStory,
+        MaskingStory,
     )
 }
