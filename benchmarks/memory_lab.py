@@ -26,7 +26,7 @@ SHAPE = 1  # raise it when subjects made by this code differ from those kept
 class Effort:
     """How much of everything is measured."""
 
-    sizes: tuple[int, ...] = (10_000,)
+    sizes: tuple[int, ...] = (10_000, 100_000)
     rounds: int = 8
     singles: int = 125  # a round; all rounds together are one of Chroma's cycles of 1,000
     batches: int = 10
