@@ -25,6 +25,7 @@ from recollect.memory.collector import without_collector
 from recollect.memory.forgetting import Forgetting
 from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
+from recollect.memory.migrating import Migrating
 from recollect.memory.retained import Retained, refuse_evicted
 from recollect.memory.saving import Saving
 from recollect.store.registry import has_store, location, open_store
@@ -79,7 +80,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Joining, Retained, Forgetting, Saving):
+class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:

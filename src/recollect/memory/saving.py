@@ -155,7 +155,7 @@ class Saving:
                 changed, pieces = _with_artifacts(replace(changed, artifacts=()), artifacts)
             line = _line(changed, again=True)
             lines.setdefault(changed.session, []).extend([*pieces, line])
-            made.append(cast("Note", note_of(_decoded(line), changed.session, line)))
+            made.append(cast("Note", note_of(decoded(line), changed.session, line)))
         self._check_dims(made)
         self._append_lines(lines)
         return made
@@ -184,11 +184,11 @@ class Saving:
     def get_many(self, ids: Sequence[str], *, session: str = "") -> list[Note | None]:
         """The notes of some ids, in their order; None for one that is not there."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             lines = _newest_lines(view, ids, sessions, session)
             stored = iter(view.lines_at([line for line, _ in lines.values()]))
             found = {id_: (next(stored).data, sessions[row]) for id_, (_, row) in lines.items()}
-        notes = {id_: note_of(_decoded(data), name, data) for id_, (data, name) in found.items()}
+        notes = {id_: note_of(decoded(data), name, data) for id_, (data, name) in found.items()}
         return [notes.get(id_) for id_ in ids]
 
     def notes(
@@ -220,7 +220,7 @@ class Saving:
 
         total = 0
         with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
+            for row, name in own_sessions(view).items():
                 if not session or name == session:
                     columns = view.session_columns(row, "kind", "flags")
                     shown = ~np.isin(columns["kind"], (int(Kind.EVENT), int(Kind.SUMMARY), int(Kind.UNKNOWN)))
@@ -252,10 +252,7 @@ class Saving:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Say what a session is about: its title, its summary, its time. Said again, the last word counts."""
-        name = _checked_session(id, project)
-        now_ms = _now_ms()
-        record: dict[str, Any] = {"type": SESSION, "time_ms": now_ms}
-        parts = {
+        told = {
             "title": checked_text(title),
             "summary": checked_text(summary),
             "channel": checked_name(channel, "a channel", TAG_CHARS_MAX),
@@ -264,17 +261,17 @@ class Saving:
             "ended_ms": milliseconds(ended, 0),
             "metadata": _checked_metadata(metadata),
         }
-        self._append_lines({name: [line_of(record | {key: value for key, value in parts.items() if value})]})
+        self._append_lines({_checked_session(id, project): [session_line(told)]})
 
     def summary(self, id: str) -> str:
         """What was last said of a session as its summary; "" where nothing was."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             found = _newest_lines(view, [session_id(id)], sessions, id)
             if not found:
                 return ""
             ((line, _),) = found.values()
-            record = _decoded(view.lines_at([line])[0].data)
+            record = decoded(view.lines_at([line])[0].data)
         return str(record.get("summary") or "")
 
     # -- underneath ------------------------------------------------------------------------
@@ -300,14 +297,14 @@ class Saving:
 
     def _living(self, session: str) -> Iterator[Note]:
         with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
+            for row, name in own_sessions(view).items():
                 if not session or name == session:
                     yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
         with self._notes_view() as view:
-            row = next((row for row, name in _own_sessions(view).items() if name == session), None)
+            row = next((row for row, name in own_sessions(view).items() if name == session), None)
             if row is None or count <= 0:
                 return []
             held, asked = view.session_rows()[row], count
@@ -320,10 +317,10 @@ class Saving:
 
     def _pieces(self, view: View, kept: KeptArtifact, session: str) -> Iterator[bytes]:
         ids = [piece_id(kept.key, number) for number in range(kept.pieces)]
-        found = _newest_lines(view, ids, _own_sessions(view), session)
+        found = _newest_lines(view, ids, own_sessions(view), session)
         for id_ in ids:
             if id_ in found:
-                yield piece_of(_decoded(view.lines_at([found[id_][0]])[0].data))
+                yield piece_of(decoded(view.lines_at([found[id_][0]])[0].data))
 
     def _check_dims(self, notes: Iterable[Note]) -> None:
         """All of the caller's vectors are of one size: that of the first that was saved."""
@@ -343,7 +340,7 @@ class Saving:
         if not self._dims:
             with self._notes_view() as view:
                 rows = view.session_rows()
-                for row in _own_sessions(view):
+                for row in own_sessions(view):
                     told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
                     self._dims = self._dims or next(filter(None, told), 0)
         return self._dims
@@ -440,6 +437,12 @@ def _with_artifacts(note: Note, artifacts: Mapping[str, Artifact]) -> tuple[Note
     return replace(note, artifacts=tuple(kept)), lines
 
 
+def session_line(told: Mapping[str, Any]) -> bytes:
+    """The line that says what a session is about: of what is told, what is not empty."""
+    record: dict[str, Any] = {"type": SESSION, "time_ms": told.get("time_ms", _now_ms())}
+    return line_of(record | {key: value for key, value in told.items() if value})
+
+
 def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
 
@@ -458,7 +461,7 @@ def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
         yield b"\n".join([*together, b""])
 
 
-def _own_sessions(view: View) -> dict[int, str]:
+def own_sessions(view: View) -> dict[int, str]:
     """The sessions that notes are in, by row: this person's own."""
     clues = view.session_clues()
     mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
@@ -492,12 +495,12 @@ def _read_notes(view: View, session: str, entries: Iterable[Any]) -> Iterator[No
     while part := list(itertools.islice(shown, _AT_ONCE)):
         lines = view.columns_at([each.row for each in part], "line")["line"].tolist()
         for line in view.lines_at(lines):
-            note = note_of(_decoded(line.data), session, line.data)
+            note = note_of(decoded(line.data), session, line.data)
             if note is not None:
                 yield note
 
 
-def _decoded(line: bytes) -> dict[str, Any]:
+def decoded(line: bytes) -> dict[str, Any]:
     from recollect.agents.decode import BadLine, decode
 
     try:
