@@ -37,6 +37,7 @@ from recollect.values.notes import (
     KeptArtifact,
     NewNote,
     Note,
+    Speaker,
     checked_name,
     checked_role,
     checked_tags,
@@ -66,6 +67,7 @@ class Saving:
     """The part of a `Memory` that is written by whoever uses it."""
 
     _dims = 0  # of the caller's vectors, once that is known
+    _written_ms = 0  # when something was last saved
 
     def save(
         self,
@@ -98,7 +100,7 @@ class Saving:
 
         Those of several sessions are a write for each session, and more than 48 MiB are several.
         """
-        now_ms, made = _now_ms(), []
+        now_ms, made = self._moment_ms(), []
         for each in notes:
             given = NewNote(each) if isinstance(each, str) else each
             made.append((_checked(given, now_ms), bool(given.id), dict(given.artifacts or {})))
@@ -146,7 +148,7 @@ class Saving:
 
     def update_batch(self, changes: Iterable[tuple[Note, Mapping[str, Any]]]) -> list[Note]:
         """Change some notes with one write, each as `update` does; returns them as they then are."""
-        now_ms, made = _now_ms(), []
+        now_ms, made = self._moment_ms(), []
         lines: dict[str, list[bytes]] = {}
         for note, given in changes:
             changed, artifacts = _changed(note, given, now_ms)
@@ -164,13 +166,35 @@ class Saving:
         """Take notes back; returns how many there were. `compact` gives back their room."""
         wanted = [ids] if isinstance(ids, str) else list(ids)
         found = [note for note in self.get_many(wanted, session=session) if note is not None]
-        now_ms = _now_ms()
+        now_ms = self._moment_ms()
         lines: dict[str, list[bytes]] = {}
         for note in found:
-            line = line_of(delete_record(note.id, now_ms, checked_name(author, "an author")))
+            time_ms = max(now_ms, note.updated_ms + 1)  # whatever a clock says
+            line = line_of(delete_record(note.id, time_ms, checked_name(author, "an author")))
             lines.setdefault(note.session, []).append(line)
         self._append_lines(lines)
         return len(found)
+
+    def undo(self, id: str, *, session: str = "") -> Note | None:
+        """Let a note be what it was before it was last saved, changed or deleted.
+
+        None where there was none before: then it is deleted. What `compact` dropped is gone.
+        """
+        with self._notes_view() as view:
+            sessions = _own_sessions(view)
+            row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
+            lines = [line for line, held in view.record_lines([id])[0] if held == row]
+            if not lines:
+                raise NotFound(f"there is no note {id[:80]!r}, and never was")
+            told = [each.data for each in view.lines_at(lines[-2:])]
+        before = note_of(_decoded(told[0]), sessions[row]) if len(told) > 1 else None
+        now_ms = self._moment_ms()
+        if before is None:
+            line = line_of(delete_record(id, now_ms))
+        else:
+            line = _line(replace(before, updated_ms=now_ms), again=True)
+        self._append_lines({sessions[row]: [line]})
+        return None if before is None else self.get(id, session=sessions[row])
 
     # -- asked for again -------------------------------------------------------------------
 
@@ -239,6 +263,12 @@ class Saving:
         with self._notes_view() as view:
             return unpacked(kept, self._pieces(view, kept, note.session))
 
+    def speaker(self, text: str, folder: str = "") -> Speaker:
+        """Which running conversation asks for a text to be kept, and whether only a tool ever said it."""
+        from recollect.memory.vouching import speaker
+
+        return speaker(self._memory, text, folder or os.getcwd())
+
     def add_session(
         self,
         id: str,
@@ -253,6 +283,7 @@ class Saving:
     ) -> None:
         """Say what a session is about: its title, its summary, its time. Said again, the last word counts."""
         told = {
+            "time_ms": self._moment_ms(),
             "title": checked_text(title),
             "summary": checked_text(summary),
             "channel": checked_name(channel, "a channel", TAG_CHARS_MAX),
@@ -275,6 +306,11 @@ class Saving:
         return str(record.get("summary") or "")
 
     # -- underneath ------------------------------------------------------------------------
+
+    def _moment_ms(self) -> int:
+        """Now, and never twice: what was written later is known to be later, in whichever store it stands."""
+        self._written_ms = max(_now_ms(), self._written_ms + 1)
+        return self._written_ms
 
     def _append_lines(self, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Make the lines of some sessions durable, those of one session together."""
@@ -335,6 +371,16 @@ class Saving:
             )
         self._dims = known
 
+    def _checked_question(self, vector: Vector | None) -> bytes:
+        """A vector to search with; UsageError where it cannot be compared with those there are."""
+        given = _checked_vector(vector)
+        dims = self.vector_dims() if given else 0
+        if given and not dims:
+            raise UsageError("no note of this memory has a vector", hint="save(..., vector=...) gives it one")
+        if given and len(given) != 4 * dims:
+            raise UsageError(f"a vector of {len(given) // 4} numbers, where those of this memory have {dims}")
+        return given
+
     def vector_dims(self) -> int:
         """How many numbers the caller's own vectors have; 0 while there are none."""
         if not self._dims:
@@ -364,7 +410,7 @@ def _checked(given: NewNote, now_ms: int) -> Note:
         project,
         checked_name(given.author, "an author"),
         time_ms,
-        time_ms,
+        now_ms,
         _checked_metadata(given.metadata),
         _checked_vector(given.vector),
     )
@@ -419,7 +465,8 @@ def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, d
         now_ms,
     )
     vector = made.vector if "vector" in given else note.vector
-    changed = replace(made, updated_ms=now_ms, vector=vector, artifacts=note.artifacts)
+    moment = max(now_ms, note.updated_ms + 1)
+    changed = replace(made, updated_ms=moment, vector=vector, artifacts=note.artifacts)
     return changed, dict(given["artifacts"] or {}) if "artifacts" in given else None
 
 
@@ -439,7 +486,7 @@ def _with_artifacts(note: Note, artifacts: Mapping[str, Artifact]) -> tuple[Note
 
 def session_line(told: Mapping[str, Any]) -> bytes:
     """The line that says what a session is about: of what is told, what is not empty."""
-    record: dict[str, Any] = {"type": SESSION, "time_ms": told.get("time_ms", _now_ms())}
+    record: dict[str, Any] = {"type": SESSION, "time_ms": told["time_ms"]}
     return line_of(record | {key: value for key, value in told.items() if value})
 
 
