@@ -29,7 +29,7 @@ from recollect.agents.memory.records import (
     piece_of,
     session_id,
 )
-from recollect.light.sources import MEMORY
+from recollect.insight.noted import decoded, own_sessions, read_notes
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.notes import (
     METADATA_BYTES_MAX,
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 FRAME_BYTES = 48 << 20  # of lines in one append; a batch that is longer is several
 FOLD_BYTES = 32 << 20  # of a journal that a save leaves behind: above, it is folded first
 READ_BYTES = 1 << 20  # of a journal that a look at notes folds in memory: above, it is folded for good
-_AT_ONCE = 4096
 
 _UNCHANGED: Any = object()
 
@@ -181,13 +180,13 @@ class Saving:
         None where there was none before: then it is deleted. What `compact` dropped is gone.
         """
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
             lines = [line for line, held in view.record_lines([id])[0] if held == row]
             if not lines:
                 raise NotFound(f"there is no note {id[:80]!r}, and never was")
             told = [each.data for each in view.lines_at(lines[-2:])]
-        before = note_of(_decoded(told[0]), sessions[row]) if len(told) > 1 else None
+        before = note_of(decoded(told[0]), sessions[row]) if len(told) > 1 else None
         now_ms = self._moment_ms()
         if before is None:
             line = line_of(delete_record(id, now_ms))
@@ -335,7 +334,7 @@ class Saving:
         with self._notes_view() as view:
             for row, name in own_sessions(view).items():
                 if not session or name == session:
-                    yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
+                    yield from read_notes(view, name, view.entries(view.session_rows()[row]))
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
@@ -346,7 +345,7 @@ class Saving:
             held, asked = view.session_rows()[row], count
             while True:
                 entries = list(view.entries(held, last=asked))
-                found = list(_read_notes(view, session, entries))
+                found = list(read_notes(view, session, entries))
                 if len(found) >= count or len(entries) < asked:
                     return found[-count:]
                 asked *= 4
@@ -508,15 +507,6 @@ def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
         yield b"\n".join([*together, b""])
 
 
-def own_sessions(view: View) -> dict[int, str]:
-    """The sessions that notes are in, by row: this person's own."""
-    clues = view.session_clues()
-    mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
-    rows = view.session_rows()
-    told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
-    return {row: rows[row].facts.id for row, at in told if at in mine}
-
-
 def _newest_lines(
     view: View, records: Sequence[str], sessions: Mapping[int, str], session: str
 ) -> dict[str, tuple[int, int]]:
@@ -530,31 +520,6 @@ def _newest_lines(
         if mine:
             found[id_] = mine[-1]
     return found
-
-
-def _read_notes(view: View, session: str, entries: Iterable[Any]) -> Iterator[Note]:
-    """The notes that entries of a session are, with all that their lines say."""
-    import itertools
-
-    from recollect.values.records import HIDDEN
-
-    shown = (each for each in entries if each.type.startswith(f"{NOTE}/") and not each.entry.flags & HIDDEN)
-    while part := list(itertools.islice(shown, _AT_ONCE)):
-        lines = view.columns_at([each.row for each in part], "line")["line"].tolist()
-        for line in view.lines_at(lines):
-            note = note_of(decoded(line.data), session, line.data)
-            if note is not None:
-                yield note
-
-
-def decoded(line: bytes) -> dict[str, Any]:
-    from recollect.agents.decode import BadLine, decode
-
-    try:
-        record = decode(line)[0]
-    except BadLine:
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def _fresh_ids(count: int) -> list[str]:
