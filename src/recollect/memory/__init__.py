@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.config import Config, load_config
 from recollect.memory.collector import without_collector
+from recollect.memory.facts import FactsKept
 from recollect.memory.forgetting import Forgetting
 from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
@@ -81,7 +82,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating):
+class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:

@@ -10,10 +10,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
+from recollect.light.sources import MEMORY
 from recollect.values.stored import Session, StoredEntry
 
 TAGS: Final = ("decision", "preference", "gotcha", "config", "architecture", "project")
 FACTS: Final = "facts"  # the channel of what a model extracted, and how its sessions begin
+TOLD: Final = "told-by-a-model"  # what stands in the place of a tool where such a fact is shown
+PERSON: Final = "person"  # the author of what was said or edited by hand
 FACT_CHARS_MAX: Final = 400
 
 
@@ -23,6 +26,12 @@ class Origin(enum.StrEnum):
     RULE = "rule"
     NOTE = "note"
     MODEL = "model"
+
+
+def is_of_facts(session: Session) -> bool:
+    """Whether a session is where facts are kept: nobody said anything in it."""
+    name = session.facts.id
+    return session.facts.agent == MEMORY and (name == FACTS or name.startswith(f"{FACTS}/"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A session in pieces that a model can read: what was asked and answered, what was run, what failed.
 
-A piece ends where a person speaks, if it can. Long texts are cut: what is cut off cannot be cited.
+A piece ends where a person speaks, if it can. Long texts are cut: what is cut off cannot be cited. Secrets
+are masked: it is shown to somebody else.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from typing import Final
 
 from recollect.recall.excerpt import excerpt, has_text, session_line
 from recollect.recall.fence import fenced
+from recollect.redact import redact
 from recollect.search.snippet import readable
 from recollect.values.facts import Chunk
 from recollect.values.records import HIDDEN, UNSAID, Flag, Kind
 from recollect.values.stored import Session, StoredEntry
 
 CHUNK_CHARS: Final = 24_000  # about 7,000 tokens
+_SAID: Final = (Kind.PROMPT, Kind.ANSWER)
 _CHARS: Final = {Kind.PROMPT: 3000, Kind.ANSWER: 3000, Kind.SUMMARY: 2000, Kind.CALL: 300, Kind.RESULT: 500}
 
 
@@ -23,12 +26,13 @@ def chunks_of(session: Session, entries: Iterable[StoredEntry], read: int, last:
     """What of a session nobody has read yet, in pieces; `read` entries were, up to the one called `last`."""
     every = list(entries)
     start = next((n + 1 for n, each in enumerate(every) if last and each.id == last), min(read, len(every)))
-    made = []
-    for part, upto in _parts(every, start):
-        shown = [each for each in part if is_shown(each)]
-        if any(each.entry.kind in (Kind.PROMPT, Kind.ANSWER) for each in shown):
-            made.append(Chunk(session, tuple(shown), _text(session, shown), upto, every[upto - 1].id))
-    return made
+    parts = [([each for each in part if is_shown(each)], upto) for part, upto in _parts(every, start)]
+    said = [(shown, upto) for shown, upto in parts if any(each.entry.kind in _SAID for each in shown)]
+    if said:  # what follows with nothing said in it is read with the last
+        said[-1] = (said[-1][0], len(every))
+    return [
+        Chunk(session, tuple(shown), _text(session, shown), upto, every[upto - 1].id) for shown, upto in said
+    ]
 
 
 def is_shown(stored: StoredEntry) -> bool:
@@ -63,4 +67,4 @@ def _parts(every: Sequence[StoredEntry], start: int) -> Iterator[tuple[Sequence[
 
 def _text(session: Session, shown: Sequence[StoredEntry]) -> str:
     lines = [session_line(session), *(excerpt(each, window(each)) for each in shown)]
-    return fenced("\n".join(lines), kind="session")
+    return fenced(redact("\n".join(lines)).text, kind="session")
