@@ -140,6 +140,8 @@ class AsyncMemory:
     delete = _twin(Memory.delete)
     undo = _twin(Memory.undo)
     speaker = _twin(Memory.speaker)
+    worth = _twin(Memory.worth)
+    tick = _twin(Memory.tick)
     get = _twin(Memory.get)
     get_many = _twin(Memory.get_many)
     count = _twin(Memory.count)

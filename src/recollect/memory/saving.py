@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     import datetime
 
     from recollect.memory import Memory
+    from recollect.memory.activation import Activation
     from recollect.store.contract import View
+    from recollect.values.hits import Results
     from recollect.values.notes import Artifact, Vector
 
     Time = float | datetime.datetime | None
@@ -83,12 +85,16 @@ class Saving:
         metadata: Mapping[str, Any] | None = None,
         vector: Vector | None = None,
         artifacts: Mapping[str, Artifact] | None = None,
+        gate: bool = False,
     ) -> str:
         """Keep a note for good; returns its id. It is durable, and everyone sees it, when this returns.
 
         One of an `id` that the session has takes the earlier one's place. Without a `session` it is one of
-        the notes of its `project`, or of no project.
+        the notes of its `project`, or of no project. With a `gate` it is kept only if it is `worth` it, and
+        the id is "" where it is not.
         """
+        if gate and self.worth(text):
+            return ""
         note = NewNote(
             text, id, session, role, tags, channel, project, author, time, metadata, vector, artifacts
         )
@@ -261,6 +267,35 @@ class Saving:
             raise NotFound(f"note {id!r} has no artifact {name!r}", hint=f"it has {named}")
         with self._notes_view() as view:
             return unpacked(kept, self._pieces(view, kept, note.session))
+
+    def worth(self, text: str) -> str:
+        """Why a sentence is not worth keeping; "" where it is. Nothing is kept for having been asked.
+
+        Stock phrases and empty words are not, nor what something that is kept already says as well.
+        """
+        from recollect.insight.worth import KNOWN_COSINE, NEAREST, why_not
+
+        if why := why_not(checked_text(text)):
+            return why
+        self._memory._fold_if_free()
+        with self._memory.indexes.asking(meaning=True) as search:
+            near = search.cosines(text, NEAREST)
+        return "the same is kept already" if max(near, default=0.0) > KNOWN_COSINE else ""
+
+    def tick(self) -> None:
+        """Let fade what `search(activated=True)` lifts: to be called once a session, or once a day."""
+        self._activation().tick()
+
+    def _activated(self, results: Results, limit: int) -> Results:
+        activation = self._activation()
+        hits = activation.ordered(results.hits)[:limit]
+        activation.reinforce([hit.id for hit in hits])
+        return replace(results, hits=hits)
+
+    def _activation(self) -> Activation:
+        from recollect.memory.activation import Activation
+
+        return Activation(self._memory.config.cache, self._memory.info().id)
 
     def speaker(self, text: str, folder: str = "") -> Speaker:
         """Which running conversation asks for a text to be kept, and whether only a tool ever said it."""
