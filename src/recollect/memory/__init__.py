@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.config import Config, load_config
 from recollect.memory.collector import without_collector
+from recollect.memory.facts import FactsKept
 from recollect.memory.forgetting import Forgetting
 from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
+from recollect.memory.migrating import Migrating
 from recollect.memory.retained import Retained, refuse_evicted
 from recollect.memory.saving import Saving
 from recollect.store.registry import has_store, location, open_store
@@ -81,7 +83,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Joining, Retained, Forgetting, Saving):
+class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
-FORMAT = 2  # of what is kept, and of the rules by which projects are told apart
+FORMAT = 3  # of what is kept, and of the rules by which projects are told apart
 
 
 class NamedView:

@@ -20,6 +20,7 @@ from recollect.agents.memory.records import (
     ARTIFACT,
     DELETE,
     DIMS,
+    MARK,
     NOTE,
     SESSION,
     dims_of,
@@ -53,7 +54,13 @@ class NoteParser:
         if type(record) is not dict:
             return not_an_object(record)
         kind = text_of(record.get("type"))
-        read = {NOTE: self._note, DELETE: self._delete, SESSION: self._session, ARTIFACT: self._artifact}
+        read = {
+            NOTE: self._note,
+            DELETE: self._delete,
+            SESSION: self._session,
+            ARTIFACT: self._artifact,
+            MARK: self._mark,
+        }
         return read[kind](record) if kind in read else unknown(kind)
 
     def document(self, data: bytes, /) -> Parsed:
@@ -100,6 +107,12 @@ class NoteParser:
     def _artifact(self, record: dict[str, Any]) -> Parsed:
         entry = Entry(Kind.EVENT, "", INJECTED, self._saw(record))
         return Parsed(ARTIFACT, (entry,), uuid=text_of(record.get("id")))
+
+    def _mark(self, record: dict[str, Any]) -> Parsed:
+        uuid = text_of(record.get("id"))
+        return Parsed(
+            MARK, (Entry(Kind.EVENT, "", INJECTED, 0),), uuid=uuid, replaces=(uuid,) if uuid else ()
+        )
 
     def _replaces(self, record: dict[str, Any]) -> tuple[str, ...]:
         uuid = text_of(record.get("id"))
