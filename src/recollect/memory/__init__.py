@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from recollect.intake.own import OwnLogs
     from recollect.memory.fleet import Fleet
+    from recollect.memory.graph import MemoryGraph
     from recollect.search.indexes import Indexes
     from recollect.search.project_names import ProjectNames
     from recollect.search.projects import NamedViews
@@ -86,6 +87,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         self._store = store
         self._indexes: Indexes | None = None
         self._views: NamedViews | None = None
+        self._graph: MemoryGraph | None = None
         self._making, self._folding = threading.Lock(), threading.Lock()
         self._marked = False  # that all sources are is known only once it was looked
         self.config = config
@@ -119,6 +121,14 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         return self._store.name
 
     # -- in --------------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> MemoryGraph:
+        """Entities and their relations: what was said of them, and what logs mention together."""
+        from recollect.memory.graph import MemoryGraph
+
+        self._graph = self._graph or MemoryGraph(self)
+        return self._graph
 
     @property
     def fleet(self) -> Fleet:
