@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.agents.memory.graph_records import entity_id, entity_record, relation_id, relation_record
 from recollect.agents.memory.records import delete_record, line_of
-from recollect.memory.saving import checked_metadata, own_sessions
+from recollect.memory.saving import _checked_metadata as checked_metadata
+from recollect.memory.saving import _own_sessions as own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.graph import (
     BOTH,

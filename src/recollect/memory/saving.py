@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from recollect.agents.memory.records import (
-    MEMORY,
     NOTE,
     SESSION,
     artifact_record,
@@ -30,6 +29,7 @@ from recollect.agents.memory.records import (
     piece_of,
     session_id,
 )
+from recollect.light.sources import MEMORY
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.notes import (
     METADATA_BYTES_MAX,
@@ -41,15 +41,12 @@ from recollect.values.notes import (
     checked_role,
     checked_tags,
     checked_text,
-    float32_bytes,
     milliseconds,
 )
 from recollect.values.notes import SESSION as DEFAULT_SESSION
 
 if TYPE_CHECKING:
     import datetime
-
-    import numpy as np
 
     from recollect.memory import Memory
     from recollect.store.contract import View
@@ -83,7 +80,7 @@ class Saving:
         author: str = "",
         time: Time = None,
         metadata: Mapping[str, Any] | None = None,
-        vector: Vector | Sequence[float] | None = None,
+        vector: Vector | None = None,
         artifacts: Mapping[str, Artifact] | None = None,
     ) -> str:
         """Keep a note for good; returns its id. It is durable, and everyone sees it, when this returns.
@@ -129,7 +126,7 @@ class Saving:
         author: str = _UNCHANGED,
         time: Time = _UNCHANGED,
         metadata: Mapping[str, Any] | None = _UNCHANGED,
-        vector: Vector | Sequence[float] | None = _UNCHANGED,
+        vector: Vector | None = _UNCHANGED,
         artifacts: Mapping[str, Artifact] | None = _UNCHANGED,
     ) -> Note:
         """Change what is given of a note, and nothing else; NotFound where there is none of this id."""
@@ -187,7 +184,7 @@ class Saving:
     def get_many(self, ids: Sequence[str], *, session: str = "") -> list[Note | None]:
         """The notes of some ids, in their order; None for one that is not there."""
         with self._notes_view() as view:
-            sessions = own_sessions(view)
+            sessions = _own_sessions(view)
             lines = _newest_lines(view, ids, sessions, session)
             stored = iter(view.lines_at([line for line, _ in lines.values()]))
             found = {id_: (next(stored).data, sessions[row]) for id_, (_, row) in lines.items()}
@@ -223,14 +220,14 @@ class Saving:
 
         total = 0
         with self._notes_view() as view:
-            for row, name in own_sessions(view).items():
+            for row, name in _own_sessions(view).items():
                 if not session or name == session:
                     columns = view.session_columns(row, "kind", "flags")
                     shown = ~np.isin(columns["kind"], (int(Kind.EVENT), int(Kind.SUMMARY), int(Kind.UNKNOWN)))
                     total += int((shown & (columns["flags"] & HIDDEN == 0)).sum())
         return total
 
-    def artifact(self, id: str, name: str, *, session: str = "") -> np.ndarray[Any, Any] | bytes:
+    def artifact(self, id: str, name: str, *, session: str = "") -> Artifact:
         """An array or bytes that a note was saved with, bit for bit."""
         from recollect.agents.memory.artifacts import unpacked
 
@@ -265,14 +262,14 @@ class Saving:
             "project": checked_name(project, "a project"),
             "started_ms": milliseconds(started, 0),
             "ended_ms": milliseconds(ended, 0),
-            "metadata": checked_metadata(metadata),
+            "metadata": _checked_metadata(metadata),
         }
         self._append_lines({name: [line_of(record | {key: value for key, value in parts.items() if value})]})
 
     def summary(self, id: str) -> str:
         """What was last said of a session as its summary; "" where nothing was."""
         with self._notes_view() as view:
-            sessions = own_sessions(view)
+            sessions = _own_sessions(view)
             found = _newest_lines(view, [session_id(id)], sessions, id)
             if not found:
                 return ""
@@ -303,14 +300,14 @@ class Saving:
 
     def _living(self, session: str) -> Iterator[Note]:
         with self._notes_view() as view:
-            for row, name in own_sessions(view).items():
+            for row, name in _own_sessions(view).items():
                 if not session or name == session:
                     yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
         with self._notes_view() as view:
-            row = next((row for row, name in own_sessions(view).items() if name == session), None)
+            row = next((row for row, name in _own_sessions(view).items() if name == session), None)
             if row is None or count <= 0:
                 return []
             held, asked = view.session_rows()[row], count
@@ -323,7 +320,7 @@ class Saving:
 
     def _pieces(self, view: View, kept: KeptArtifact, session: str) -> Iterator[bytes]:
         ids = [piece_id(kept.key, number) for number in range(kept.pieces)]
-        found = _newest_lines(view, ids, own_sessions(view), session)
+        found = _newest_lines(view, ids, _own_sessions(view), session)
         for id_ in ids:
             if id_ in found:
                 yield piece_of(_decoded(view.lines_at([found[id_][0]])[0].data))
@@ -346,7 +343,7 @@ class Saving:
         if not self._dims:
             with self._notes_view() as view:
                 rows = view.session_rows()
-                for row in own_sessions(view):
+                for row in _own_sessions(view):
                     told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
                     self._dims = self._dims or next(filter(None, told), 0)
         return self._dims
@@ -371,8 +368,8 @@ def _checked(given: NewNote, now_ms: int) -> Note:
         checked_name(given.author, "an author"),
         time_ms,
         time_ms,
-        checked_metadata(given.metadata),
-        float32_bytes(given.vector) if given.vector is not None else b"",
+        _checked_metadata(given.metadata),
+        _checked_vector(given.vector),
     )
 
 
@@ -382,7 +379,7 @@ def _checked_session(session: str, project: str) -> str:
     return checked_name(session or default, "a session")
 
 
-def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if not metadata:
         return {}
     if not all(isinstance(key, str) for key in metadata):
@@ -396,6 +393,14 @@ def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
             f"metadata has at most {METADATA_BYTES_MAX >> 20} MiB", hint="save it as an artifact"
         )
     return metadata
+
+
+def _checked_vector(vector: Vector | None) -> bytes:
+    if vector is None:
+        return b""
+    from recollect.agents.memory.vectors import float32_bytes
+
+    return float32_bytes(vector)
 
 
 def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, dict[str, Artifact] | None]:
@@ -453,7 +458,7 @@ def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
         yield b"\n".join([*together, b""])
 
 
-def own_sessions(view: View) -> dict[int, str]:
+def _own_sessions(view: View) -> dict[int, str]:
     """The sessions that notes are in, by row: this person's own."""
     clues = view.session_clues()
     mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of, text_of
 from recollect.agents.memory.graph_records import ENTITY, RELATION, entity_of, relation_of
-from recollect.agents.memory.records import DELETE, MEMORY
+from recollect.agents.memory.records import DELETE
+from recollect.light.sources import MEMORY
 from recollect.search.graph.saved import SavedGraph, Stated
 from recollect.search.projects import by_name
 from recollect.values.graph import SESSION, GraphRelation
