@@ -421,13 +421,15 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
+        spread: bool = False,
     ) -> Results:
         """What was said or done about something, best first; docs/search.md has the query language.
 
         `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
         `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
-        `Results.sessions`, with what was asked there and what it came to.
+        `Results.sessions`, with what was asked there and what it came to. `spread` lifts entries that mention
+        what the graph relates to things that the query names.
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
@@ -448,6 +450,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             collapse,
             now,
             by_session,
+            spread=spread,
         )
         waiting = self._fold_if_free()
         results = self.indexes.search(
@@ -480,10 +483,12 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         project: str = "",
         strict_project: str = "",
         now: datetime.datetime | None = None,
+        spread: bool = False,
     ) -> Recall:
         """What earlier conversations have on some words and a question: cited excerpts, within a budget.
 
-        `project` is preferred, `strict_project` is all that is looked at; "last week" is that before `now`.
+        `project` is preferred, `strict_project` is all that is looked at; "last week" is that before `now`;
+        `spread` is as in `search`.
         """
         from recollect.recall.recall import recall
 
@@ -497,6 +502,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
                 project=project,
                 strict_project=strict_project,
                 now=now,
+                spread=spread,
             )
 
     def brief(

@@ -47,7 +47,6 @@ from recollect.values.notes import checked_name, milliseconds
 if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.search.graph.graph import Graph
-    from recollect.search.graph.saved import SavedGraph
     from recollect.store.contract import View
     from recollect.values.graph import Time
 
@@ -78,7 +77,7 @@ class GraphReader:
         return [each for each in found if not type or folded(each.type) == folded(type)]
 
     def relations(self, *, source: str = "", relation: str = "", target: str = "") -> list[GraphRelation]:
-        """All relations that anybody stated, or those of a source, of a kind, to a target: the oldest first."""
+        """All relations that anybody stated, or those from a source, called so, to a target; oldest first."""
         with self._asked() as graph:
             saved = graph.saved
             ends = saved.key(source) if source else "", saved.key(target) if target else ""
@@ -112,7 +111,13 @@ class GraphReader:
             )
 
     def path(
-        self, source: str, target: str, *, max_depth: int = PATH_DEPTH, direction: str = BOTH, origin: str = ""
+        self,
+        source: str,
+        target: str,
+        *,
+        max_depth: int = PATH_DEPTH,
+        direction: str = BOTH,
+        origin: str = "",
     ) -> GraphPath:
         """A shortest way from one entity to another; an empty one where there is none that short."""
         checked_depth(max_depth), checked_direction(direction), checked_origin(origin)
@@ -220,14 +225,14 @@ class MemoryGraph(GraphReader):
         now_ms = _moment_ms()
         described = [_entity(each, now_ms) for each in entities]
         related = [_relation(each, now_ms) for each in relations]
-        if any(each.aliases for each in described):
+        if described:
             self._refuse_taken(described)
         if any(each.evidence for each in related):
             related = self._with_evidence(related)
         lines = {each.id: line_of(entity_record(each)) for each in described}
         lines |= {each.id: line_of(relation_record(each)) for each in related}
         self._append(lines.values())
-        return [each.id for each in (*described, *related)]
+        return [each.id for each in described] + [each.id for each in related]
 
     def update(
         self,
@@ -241,10 +246,16 @@ class MemoryGraph(GraphReader):
     ) -> GraphRelation:
         """Change what is given of a relation, and nothing else; NotFound where there is none of this id."""
         with self._asked() as graph:
-            known = next((each for each in graph.saved.relations if each.id == id), None)
-        if known is None:
+            known = graph.saved.stated.get(id)
+        if not isinstance(known, GraphRelation):
             raise _no_such(id)
-        given = {"weight": weight, "until": until, "evidence": evidence, "metadata": metadata, "author": author}
+        given = {
+            "weight": weight,
+            "until": until,
+            "evidence": evidence,
+            "metadata": metadata,
+            "author": author,
+        }
         changes = {name: value for name, value in given.items() if value is not _UNCHANGED}
         new = NewRelation(known.source, known.relation, known.target, **_said(known) | changes)
         made = _relation(new, _moment_ms())
@@ -253,7 +264,7 @@ class MemoryGraph(GraphReader):
         return replace(made, from_ms=known.from_ms)
 
     def unrelate(self, source: str, relation: str, target: str, *, author: str = "") -> int:
-        """Take back that one entity is related to another, whenever that held; NotFound where nobody said it."""
+        """Take back that one entity is related to another, whenever it was; NotFound where nobody said so."""
         found = self.relations(source=source, relation=relation, target=target)
         if not (source and relation and target and found):
             raise NotFound(
@@ -270,11 +281,9 @@ class MemoryGraph(GraphReader):
         wanted = list(dict.fromkeys([ids] if isinstance(ids, str) else ids))
         checked_name(author, "an author")
         with self._asked() as graph:
-            stated = (*graph.saved.described.values(), *graph.saved.relations)
-            known = {each.id for each in stated}
-        for each in wanted:
-            if each not in known:
-                raise _no_such(each)
+            for each in wanted:
+                if each not in graph.saved.stated:
+                    raise _no_such(each)
         now_ms = _moment_ms()
         self._append([line_of(delete_record(each, now_ms, author)) for each in wanted])
         return len(wanted)
@@ -286,14 +295,18 @@ class MemoryGraph(GraphReader):
             self._memory._append_lines({SESSION: made})
 
     def _refuse_taken(self, described: Sequence[GraphEntity]) -> None:
-        """Raise where an alias is the name or an alias of another entity: nobody could tell them apart."""
+        """Raise where a name or an alias means another entity: nobody could tell them apart."""
         with self._asked() as graph:
-            taken = dict(_names((*graph.saved.described.values(), *described)))
-        for each in described:
-            for alias in each.aliases:
-                owner = taken[folded(alias)]
-                if owner != folded(each.name):
-                    raise UsageError(f"{alias!r} is {owner!r} already", hint="an alias means one entity")
+            every = graph.saved.described | {folded(each.name): each for each in described}
+        meant = dict.fromkeys(every, "")
+        for key, entity in every.items():
+            for alias in map(folded, entity.aliases):
+                if meant.setdefault(alias, key) != key:
+                    other = every[meant[alias] or alias].name
+                    raise UsageError(
+                        f"{alias!r} would mean both {entity.name!r} and {other!r}",
+                        hint="an alias means one entity",
+                    )
 
     def _with_evidence(self, relations: Iterable[GraphRelation]) -> list[GraphRelation]:
         """The same with the ids that entries go by, and those of notes as they are."""
@@ -357,14 +370,6 @@ def _said(known: GraphRelation) -> dict[str, Any]:
     }
 
 
-def _names(described: Iterable[GraphEntity]) -> Iterator[tuple[str, str]]:
-    """What each name and alias means: a name itself, before it is an alias."""
-    entities = {folded(each.name): each for each in described}
-    for key, each in entities.items():
-        yield from ((folded(alias), key) for alias in each.aliases)
-    yield from ((key, key) for key in entities)
-
-
 def _evidence(view: View, mine: Mapping[int, str], id_: str) -> str:
     """The id of an entry, whole; or of a note."""
     (lines,) = view.record_lines([id_])
@@ -377,7 +382,9 @@ def _evidence(view: View, mine: Mapping[int, str], id_: str) -> str:
 
 
 def _no_such(id_: str) -> NotFound:
-    return NotFound(f"the graph has no entity or relation of id {id_[:80]!r}", hint="recollect graph NAME --json")
+    return NotFound(
+        f"the graph has no entity or relation of id {id_[:80]!r}", hint="recollect graph NAME --json"
+    )
 
 
 _clock = threading.Lock()
@@ -385,7 +392,7 @@ _last_ms = 0
 
 
 def _moment_ms() -> int:
-    """Now; later than ever before, so that of two words on one thing the second is the last on any machine."""
+    """Now; later than ever before, so that of two words on one thing the second is the last anywhere."""
     global _last_ms
     with _clock:
         _last_ms = max(_now_ms(), _last_ms + 1)

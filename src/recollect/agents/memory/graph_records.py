@@ -3,9 +3,9 @@
     entity    what is said of an entity: its type, its aliases
     relation  that one entity is related to another
 
-Either is known by an id that follows from what it is about, so that the same said again, on whatever machine,
-takes the earlier one's place; a `delete` record takes it back. Whatever a line holds, reading it gives a value
-or None: a store may come from anywhere.
+Either is known by an id that follows from what it is about, so that the same said again, on whatever
+machine, takes the earlier one's place; a `delete` record takes it back. Whatever a line holds, reading it
+gives a value or None: a store may come from anywhere.
 """
 
 from __future__ import annotations
@@ -15,14 +15,7 @@ import hashlib
 from typing import Any, Final
 
 from recollect.agents.fields import count_of, dict_of, list_of, text_of
-from recollect.values.graph import (
-    ALIASES_MAX,
-    EVIDENCE_MAX,
-    GraphEntity,
-    GraphRelation,
-    folded,
-    is_weight,
-)
+from recollect.values.graph import ALIASES_MAX, EVIDENCE_MAX, GraphEntity, GraphRelation, folded, is_weight
 from recollect.values.notes import NAME_CHARS_MAX, TAG_CHARS_MAX
 
 ENTITY: Final = "entity"
@@ -75,7 +68,9 @@ def entity_of(record: Any, first_ms: int = 0) -> GraphEntity | None:
     name, id_ = _name(record.get("name")), text_of(record.get("id"))
     if record.get("type") != ENTITY or not (name and id_):
         return None
-    aliases = {folded(each): each for each in map(_name, list_of(record.get("aliases"))[:ALIASES_MAX]) if each}
+    aliases = {
+        folded(each): each for each in map(_name, list_of(record.get("aliases"))[:ALIASES_MAX]) if each
+    }
     aliases.pop(folded(name), None)
     return GraphEntity(
         name,

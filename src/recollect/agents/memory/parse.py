@@ -113,7 +113,9 @@ class NoteParser:
         entity = entity_of(record)
         if entity is None:
             return unknown(ENTITY)
-        return self._stated(ENTITY, record, ", ".join(filter(None, (entity.name, entity.type, *entity.aliases))))
+        return self._stated(
+            ENTITY, record, ", ".join(filter(None, (entity.name, entity.type, *entity.aliases)))
+        )
 
     def _relation(self, record: dict[str, Any]) -> Parsed:
         relation = relation_of(record)

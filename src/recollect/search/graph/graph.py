@@ -1,7 +1,7 @@
-"""One graph of what was said and of what logs mention together: who is near whom, and how one leads to another.
+"""One graph of what was said and of what logs mention together: who is near whom, and how to get there.
 
-An entity is a key: its name as names are compared. What was said comes first, then what is mentioned together,
-the stronger before the weaker, so that the same question has the same answer.
+An entity is a key: its name as names are compared. What was said comes first, then what is mentioned
+together, the stronger before the weaker, so that the same question has the same answer.
 """
 
 from __future__ import annotations
@@ -107,9 +107,16 @@ class Graph:
     # -- near and far ----------------------------------------------------------------------------
 
     def neighbours(
-        self, name: str, *, relation: str = "", depth: int = 1, direction: str = BOTH, origin: str = "", limit: int
+        self,
+        name: str,
+        *,
+        relation: str = "",
+        depth: int = 1,
+        direction: str = BOTH,
+        origin: str = "",
+        limit: int,
     ) -> list[GraphNeighbour]:
-        """What is at most so many relations away, the nearest first; each with every relation it is reached by."""
+        """What is at most so many relations away, the nearest first, with each relation it is reached by."""
         wanted = self._wanted(relation, direction, origin)
         found: list[tuple[Step, int]] = []
         for steps, away in self._layers([self.find(name)], depth, wanted):
@@ -123,7 +130,9 @@ class Graph:
             for (step, away), relation in zip(found, told, strict=True)
         ]
 
-    def path(self, source: str, target: str, *, max_depth: int, direction: str = BOTH, origin: str = "") -> GraphPath:
+    def path(
+        self, source: str, target: str, *, max_depth: int, direction: str = BOTH, origin: str = ""
+    ) -> GraphPath:
         """A shortest way from one entity to another; an empty one where there is none."""
         start, end = self.find(source), self.find(target)
         came: dict[str, Step] = {}
@@ -170,8 +179,10 @@ class Graph:
         return [Activated(self.entity(key), round(value, 6)) for key, value in best]
 
     def spread(self, seeds: dict[str, float], *, steps: int, decay: float) -> dict[str, float]:
-        """Activation by key. At each step an entity hands on a share of what reached it, the stronger relations
-        more of it: so what is related to everything brings nothing to mind.
+        """Activation by key.
+
+        At each step an entity hands on a share of what reached it, more of it over its stronger relations: so
+        what is related to everything brings nothing to mind.
         """
         total, front = dict(seeds), dict(seeds)
         wanted = self._wanted("", BOTH, "")

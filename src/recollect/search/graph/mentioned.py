@@ -34,7 +34,7 @@ class Close(NamedTuple):
 
 
 class Mentioned:
-    """Everything that is mentioned, each name a number; up to a day, counted from 1970, where there is one."""
+    """Everything that is mentioned, each name a number; up to a day, counted from 1970, if there is one."""
 
     def __init__(self, view: View, until_day: int | None = None) -> None:
         self._view, self._until_day = view, until_day
@@ -129,7 +129,9 @@ class Mentioned:
     def _pairs(self) -> tuple[Array, Array]:
         """The rows of entries, rising, and what each mentions, once."""
         mentions = worked_out(self._view, Mentions)
-        first = int(np.searchsorted(mentions.entries.astype(np.int64), 0))  # of what was evicted nothing is left
+        first = int(
+            np.searchsorted(mentions.entries.astype(np.int64), 0)
+        )  # of what was evicted nothing is left
         rows, things = mentions.entries[first:].astype(np.int64), mentions.things[first:]
         if self._until_day is not None:
             days = mentions.days[first:]
@@ -153,11 +155,14 @@ class Mentioned:
 
     @lazy
     def _starts(self) -> Array:
-        return np.searchsorted(self._named[self._order], np.arange(len(self._keys) + 1))
+        """Where in `_order` the mentions of each begin, and at last where they end."""
+        starts: Array = np.searchsorted(self._named[self._order], np.arange(len(self._keys) + 1))
+        return starts
 
 
 def _ranges(starts: Array, stops: Array) -> Array:
     """The numbers of several ranges, one after the other."""
     lengths = stops - starts
     before = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.repeat(starts, lengths) + np.arange(int(lengths.sum())) - before
+    found: Array = np.repeat(starts, lengths) + np.arange(int(lengths.sum())) - before
+    return found

@@ -1,8 +1,8 @@
 """From the lines of the graph's sources to what they come to.
 
 There is a source for each machine. In a source the last word on an id counts; of several sources the latest
-one, so that it does not matter which machine's came first. Where a store only went on since, what is new in it
-is read and no more.
+one, so that it does not matter which machine's came first. Where a store only went on since, what is new in
+it is read and no more.
 """
 
 from __future__ import annotations

@@ -50,9 +50,9 @@ class SavedGraph:
             grown[id_] = each
         return self._grown(grown)
 
-    def _grown(self, news: Mapping[str, GraphRelation]) -> SavedGraph:
+    def _grown(self, news: dict[str, GraphRelation]) -> SavedGraph:
         made = SavedGraph(())
-        made.stated, made.described, made._aliases = self.stated | news, self.described, self._aliases
+        made.stated, made.described, made._aliases = {**self.stated, **news}, self.described, self._aliases
         made._keys, made._names = dict(self._keys), dict(self._names)
         made._edges, made._sorted = dict(self._edges), set(self._sorted)
         for key in {made.key(name) for each in news.values() for name in (each.source, each.target)}:
