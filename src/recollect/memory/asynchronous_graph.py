@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 from recollect.memory.graph import GraphReader, MemoryGraph
 
 if TYPE_CHECKING:
+    import datetime
+
     from recollect.memory import Memory
     from recollect.memory.asynchronous import AsyncMemory
-    from recollect.values.graph import Time
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -35,7 +36,7 @@ def _twin(
 class AsyncGraphReader:
     """A graph to be asked: as it is, or as it was at a time."""
 
-    def __init__(self, memory: AsyncMemory, at: Time = None) -> None:
+    def __init__(self, memory: AsyncMemory, at: float | datetime.datetime | None = None) -> None:
         self._memory, self._at = memory, at
 
     def _graph_of(self, memory: Memory) -> GraphReader:
@@ -55,7 +56,7 @@ class AsyncGraphReader:
 class AsyncGraph(AsyncGraphReader):
     """The graph of an `AsyncMemory`: all that can be asked of it, and what is said of it."""
 
-    def at(self, time: Time) -> AsyncGraphReader:
+    def at(self, time: float | datetime.datetime) -> AsyncGraphReader:
         """The graph as of a time, to be read."""
         return AsyncGraphReader(self._memory, time)
 

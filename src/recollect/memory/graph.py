@@ -16,13 +16,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from recollect.agents.memory.graph_records import entity_id, entity_record, relation_id, relation_record
+from recollect.agents.memory.graph_records import (
+    entity_id,
+    entity_record,
+    relation_id,
+    relation_of,
+    relation_record,
+)
 from recollect.agents.memory.records import delete_record, line_of
 from recollect.memory.saving import _checked_metadata as checked_metadata
 from recollect.memory.saving import _own_sessions as own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.graph import (
     BOTH,
+    DERIVED,
+    SAVED,
     SESSION,
     Activated,
     GraphEntity,
@@ -45,6 +53,8 @@ from recollect.values.graph import (
 from recollect.values.notes import checked_name, milliseconds
 
 if TYPE_CHECKING:
+    import datetime
+
     from recollect.memory import Memory
     from recollect.search.graph.graph import Graph
     from recollect.store.contract import View
@@ -149,8 +159,8 @@ class GraphReader:
         """All that was said, and the most mentioned things of the logs with what they are closest to."""
         checked_origin(origin)
         with self._asked() as graph:
-            keys = [] if origin == "derived" else list(graph.saved)
-            if origin != "saved":
+            keys = [] if origin == DERIVED else sorted(graph.saved)
+            if origin != SAVED:
                 most = graph.mentioned.most(things)
                 keys += [graph.saved.key(graph.mentioned.key(number)) for number in most]
             return graph.among(keys, origin=origin)
@@ -177,9 +187,9 @@ class GraphReader:
 class MemoryGraph(GraphReader):
     """The graph of a memory: all that can be asked of it, and what is said of it."""
 
-    def at(self, time: Time) -> GraphReader:
+    def at(self, time: float | datetime.datetime) -> GraphReader:
         """The graph as of a time, to be read: what was said by then and held then, of what is still said."""
-        return GraphReader(self._memory, milliseconds(time, _now_ms()))
+        return GraphReader(self._memory, milliseconds(time, 0))
 
     def relate(
         self,
@@ -261,7 +271,7 @@ class MemoryGraph(GraphReader):
         made = _relation(new, _moment_ms())
         (made,) = self._with_evidence([made]) if "evidence" in changes else (made,)
         self._append([line_of(relation_record(made))])
-        return replace(made, from_ms=known.from_ms)
+        return relation_of(relation_record(made), known.from_ms) or made
 
     def unrelate(self, source: str, relation: str, target: str, *, author: str = "") -> int:
         """Take back that one entity is related to another, whenever it was; NotFound where nobody said so."""

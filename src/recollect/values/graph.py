@@ -175,7 +175,7 @@ def checked_weight(weight: float) -> float:
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise UsageError(f"a weight is a number, not {type(weight).__name__}")
     if not is_weight(weight):
-        raise UsageError(f"a weight is from 0 to {WEIGHT_MAX:,.0f}, not {weight}")
+        raise UsageError(f"a weight is from 0 to {WEIGHT_MAX:,.0f}, and a number")
     return float(weight)
 
 
