@@ -10,8 +10,6 @@ mention together is in the same graph, marked as derived; nobody has to say it, 
 from __future__ import annotations
 
 import contextlib
-import threading
-import time as clock
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -232,7 +230,7 @@ class MemoryGraph(GraphReader):
         self, entities: Iterable[NewEntity] = (), relations: Iterable[NewRelation] = ()
     ) -> list[str]:
         """Say much with one write, all of it or nothing; returns the ids, of entities first."""
-        now_ms = _moment_ms()
+        now_ms = self._memory._moment_ms()
         described = [_entity(each, now_ms) for each in entities]
         related = [_relation(each, now_ms) for each in relations]
         if described:
@@ -268,7 +266,7 @@ class MemoryGraph(GraphReader):
         }
         changes = {name: value for name, value in given.items() if value is not _UNCHANGED}
         new = NewRelation(known.source, known.relation, known.target, **_said(known) | changes)
-        made = _relation(new, _moment_ms())
+        made = _relation(new, self._memory._moment_ms())
         (made,) = self._with_evidence([made]) if "evidence" in changes else (made,)
         self._append([line_of(relation_record(made))])
         return relation_of(relation_record(made), known.from_ms) or made
@@ -294,7 +292,7 @@ class MemoryGraph(GraphReader):
             for each in wanted:
                 if each not in graph.saved.stated:
                     raise _no_such(each)
-        now_ms = _moment_ms()
+        now_ms = self._memory._moment_ms()
         self._append([line_of(delete_record(each, now_ms, author)) for each in wanted])
         return len(wanted)
 
@@ -395,19 +393,3 @@ def _no_such(id_: str) -> NotFound:
     return NotFound(
         f"the graph has no entity or relation of id {id_[:80]!r}", hint="recollect graph NAME --json"
     )
-
-
-_clock = threading.Lock()
-_last_ms = 0
-
-
-def _moment_ms() -> int:
-    """Now; later than ever before, so that of two words on one thing the second is the last anywhere."""
-    global _last_ms
-    with _clock:
-        _last_ms = max(_now_ms(), _last_ms + 1)
-        return _last_ms
-
-
-def _now_ms() -> int:
-    return clock.time_ns() // 1_000_000
