@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from tests.support.graphs import ENGINES, PlainGraph, empty_memory
 from tests.support.memories import scratch
 
 from recollect.config import Config
-from recollect.memory import Memory
+from recollect.memory import Memory, saving
 from recollect.memory.asynchronous import AsyncMemory
 from recollect.memory.asynchronous_graph import AsyncGraph
 from recollect.memory.graph import GraphReader, MemoryGraph
@@ -296,46 +297,51 @@ def test_compact_reparse_and_repair_change_nothing_of_it(memory: Memory) -> None
 
 def test_what_is_erased_is_in_the_graph_no_more(memory: Memory) -> None:
     graph = filled(memory.graph)
-    memory.erase(Wanted(text="installs with"))
+    memory.erase(Wanted(match="installs with"))
     assert {each.relation for each in graph.relations()} == {"is written in", "is part of"}
     graph.relate("harbor", "is fond of", "uv")
     assert ("out", "is fond of", "uv") in names(graph.neighbours("harbor"))
 
 
-def test_a_budget_lets_nothing_of_it_go(memory: Memory) -> None:
+def test_a_budget_lets_nothing_go_that_was_kept_on_purpose(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saving, "_now_ms", lambda: 1_600_000_000_000)
     before = told(filled(memory.graph))
+    memory.save("a note of long ago", time=1.6e9)
+    memory.index()
     memory.config = replace(memory.config, retention=RetentionSettings(raw_soft_cap_bytes=1, raw_max_age_days=1))
-    memory.sweep()
+    assert memory.sweep().sessions == ()
     assert told(memory.graph) == before
+    assert [note.text for note in memory.notes()] == ["a note of long ago"]
+    assert memory.standing().gone == 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("hosts", [("here", "here"), ("here", "there")])
 def test_what_two_machines_said_is_one_graph_whichever_came_first(
-    tmp_path: Path, engine: str, hosts: tuple[str, str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, hosts: tuple[str, str]
 ) -> None:
-    found = []
-    for first, second in ((0, 1), (1, 0)):
-        folder = tmp_path / f"{first}"
-        folder.mkdir()
-        with (
-            empty_memory(folder, "hdf5", "a", hosts[0]) as one,
-            empty_memory(folder, "hdf5", "b", hosts[1]) as two,
-            empty_memory(folder, engine, "all") as merged,
-        ):
-            filled(one.graph)
-            filled(two.graph)
-            one.graph.relate("harbor", "installs with", "uv", weight=0.1)
-            two.graph.relate("Harbor", "installs with", "uv", weight=0.2)
-            one.graph.unrelate("crane", "is part of", "harbor")
-            two.graph.relate("crane", "lifts", "box")
-            two.graph.unrelate("uv", "is written in", "rust")
-            one.graph.relate("uv", "is written in", "Rust", weight=0.7)
-            for each in (one, two):
-                each.checkpoint()
-            stores = [folder / "a.h5", folder / "b.h5"]
-            merged.merge([stores[first]], own=True)
-            merged.merge([stores[second]], own=True)
+    monkeypatch.setattr(saving, "_now_ms", itertools.count(1_790_000_000_000, 1_000).__next__)
+    with (
+        empty_memory(tmp_path, "hdf5", "a", hosts[0]) as one,
+        empty_memory(tmp_path, "hdf5", "b", hosts[1]) as two,
+    ):
+        filled(one.graph)
+        filled(two.graph)
+        one.graph.relate("harbor", "installs with", "uv", weight=0.1)
+        two.graph.relate("Harbor", "installs with", "uv", weight=0.2)
+        one.graph.unrelate("crane", "is part of", "harbor")
+        two.graph.relate("crane", "lifts", "box")
+        two.graph.unrelate("uv", "is written in", "rust")
+        one.graph.relate("uv", "is written in", "Rust", weight=0.7)
+        for each in (one, two):
+            each.checkpoint()
+    found, stores = [], [tmp_path / "a.h5", tmp_path / "b.h5"]
+    for order in (stores, stores[::-1]):
+        with empty_memory(tmp_path, engine, order[0].stem + "-first") as merged:
+            for store in order:
+                merged.merge([store], own=True)
             found.append(told(merged.graph))
             merged.merge(stores, own=True)
             assert told(merged.graph) == found[-1], "merged twice, it is there once"

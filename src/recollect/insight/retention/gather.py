@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from recollect.light.sources import is_conversation
+from recollect.light.sources import is_noted
 from recollect.search.digest_rows import DIGESTS, DigestRows, key_of
 from recollect.store.contract import View
 from recollect.store.derived import stored_table
@@ -44,7 +44,7 @@ def gather(
     for row, own in zip(sizes.rows.tolist(), sizes.own.tolist(), strict=True):
         session = sessions[row]
         name = key_of(session)
-        if not is_conversation(session.facts.agent) or not own:
+        if is_noted(session.facts.agent) or not own:  # which is nowhere else, and was kept on purpose
             continue
         rows[name] = row, session
         held.append(
