@@ -251,7 +251,7 @@ class TestDocuments:
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "fleet": ["list"],
             "catalog": [], "threads": [],
-            "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "recall": ["token"],
+            "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "graph": ["pytest"], "recall": ["token"],
             "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
             "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "merge": [tmp_path / "new.h5"], "check": [],

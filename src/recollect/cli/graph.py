@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.columns import PATH, PROJECT, Column
+from recollect.cli.columns import MODEL, PATH, Column
 from recollect.cli.open_memory import open_memory
 from recollect.cli.screen import Part, Screen, Styled
 from recollect.cli.words import Parser, add_command, count, day, limit
@@ -219,12 +219,13 @@ def _print_entity(entity: GraphEntity, screen: Screen) -> None:
         many(entity.mentions, "mention") if entity.mentions else "",
         "derived" if entity.origin != SAVED else "",
     ]
-    screen.line(Styled(one_line(entity.name, 60), "bold"), "  " + ", ".join(filter(None, told)))
+    also = ", ".join(filter(None, told))
+    screen.line(Styled(one_line(entity.name, 60), "bold"), f"  {also}" if also else "")
 
 
 def _relation_columns(entity: str) -> list[Column]:
     return [
-        Column("relation", gives=PROJECT),
+        Column("relation", gives=MODEL),
         Column(entity, gives=PATH),
         Column("weight", right=True, drops=3),
         Column("holds", drops=1),

@@ -17,11 +17,11 @@ from recollect.values.graph import GraphEntity, GraphRelation, Subgraph
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TYPES: Final = {str: "string", float: "double", int: "long"}
 _NODE: Final[Mapping[str, type]] = {
-    "name": str, "type": str, "origin": str, "aliases": str, "mentions": int, "metadata": str, "id": str,
+    "name": str, "type": str, "origin": str, "aliases": str, "mentions": int, "metadata": str, "statement": str,
 }  # fmt: skip
 _EDGE: Final[Mapping[str, type]] = {
     "relation": str, "weight": float, "origin": str, "from_ms": int, "until_ms": int, "times": int,
-    "evidence": str, "metadata": str, "author": str, "id": str,
+    "evidence": str, "metadata": str, "author": str, "statement": str,
 }  # fmt: skip
 
 
@@ -90,11 +90,11 @@ def _lines(graph: Subgraph) -> Iterator[str]:
     for number, entity in enumerate(graph.entities):
         ids[entity.name] = f"n{number}"
         yield f'<node id="n{number}">'
-        yield from _data("node", _NODE, entity_object(entity))
+        yield from _data("node", _NODE, entity_object(entity) | {"statement": entity.id})
         yield "</node>"
     for number, relation in enumerate(graph.relations):
         yield f'<edge id="e{number}" source="{ids[relation.source]}" target="{ids[relation.target]}">'
-        yield from _data("edge", _EDGE, relation_object(relation))
+        yield from _data("edge", _EDGE, relation_object(relation) | {"statement": relation.id})
         yield "</edge>"
     yield "</graph>\n</graphml>\n"
 

@@ -173,9 +173,9 @@ def checked_type(type_: str) -> str:
 def checked_weight(weight: float) -> float:
     """How strong a relation is; UsageError for what is no such number."""
     if isinstance(weight, bool) or not isinstance(weight, int | float):
-        raise UsageError(f"a weight is a number, not {type(weight).__name__}")
+        raise UsageError(f"a weight is a number, not {type(weight).__name__}", hint="weight=0.5")
     if not is_weight(weight):
-        raise UsageError(f"a weight is from 0 to {WEIGHT_MAX:,.0f}, and a number")
+        raise UsageError(f"a weight is a number from 0 to {WEIGHT_MAX:,.0f}", hint="without one it is 1")
     return float(weight)
 
 
@@ -208,5 +208,5 @@ def checked_origin(origin: str) -> str:
 
 def checked_depth(depth: int) -> int:
     if not 1 <= depth <= DEPTH_MAX:
-        raise UsageError(f"a depth is from 1 to {DEPTH_MAX}, not {depth}")
+        raise UsageError(f"a depth is from 1 to {DEPTH_MAX}", hint="1 is what is related to it itself")
     return depth

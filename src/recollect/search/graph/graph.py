@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.search.graph.mentioned import DAY_MS, Close, Mentioned
 from recollect.search.graph.replay import saved_graph
+from recollect.search.mentions import Mentions
 from recollect.search.projects import worked_out
 from recollect.values.errors import NotFound
 from recollect.values.graph import (
@@ -101,7 +102,9 @@ class Graph:
     def _hint(self, name: str) -> str:
         from recollect.values.close import did_you_mean, near_names
 
-        asked = did_you_mean(near_names(name, [self.saved.entity(key).name for key in self.saved]))
+        near = near_names(name, [self.saved.entity(key).name for key in self.saved])
+        mentioned = "" if near else worked_out(self._view, Mentions).containing(name)
+        asked = did_you_mean([*near, *([mentioned] if mentioned else [])])
         return asked or "recollect graph relate A RELATION B; `recollect entities` lists what logs mention"
 
     # -- near and far ----------------------------------------------------------------------------
