@@ -22,6 +22,7 @@ from recollect.agents.memory.graph_records import (
     relation_record,
 )
 from recollect.agents.memory.records import delete_record, line_of
+from recollect.memory.collector import without_collector
 from recollect.memory.saving import _checked_metadata as checked_metadata
 from recollect.memory.saving import _own_sessions as own_sessions
 from recollect.values.errors import NotFound, UsageError
@@ -178,7 +179,9 @@ class GraphReader:
         self._memory._fold_if_free()
         with self._memory.view() as view:
             if self._last is None or self._last[0] is not view:
-                self._last = view, Graph(view, self._at_ms)
+                self._last = view, (made := Graph(view, self._at_ms))
+                with without_collector():
+                    made.saved  # noqa: B018 - a hundred thousand objects that stay
             yield self._last[1]
 
 
