@@ -74,6 +74,7 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
+LOOKED_AT = 3  # times the hits asked for, which may change places by how often they were shown
 INDEX_AGAIN_SECONDS = 0.25  # between looks whether another process that indexes is done
 _SPOOL_BYTES = 8 << 20
 
@@ -353,6 +354,17 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             source = main_source(view.sources(session), prefix)
             yield from source_bytes(source, view.lines(source))
 
+    def altered(self, prefix: str) -> list[int]:
+        """The numbers of the lines of a session's transcript that are not what its file has: secrets in them
+        were erased.
+        """
+        with self.view() as view:
+            sources = view.sources(find_session(view, prefix))
+            if not any(each.thinned for each in sources):
+                return []
+            source = main_source(sources, prefix)
+            return [number for number, line in enumerate(view.lines(source), 1) if line.key]
+
     def usage(self, by: str = "", *, only: UsageFilter | None = None) -> UsageReport:
         """Tokens and cost of everything, or of `only` some, grouped by day, model, project, session or agent.
 
@@ -424,6 +436,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         seconds: float | None = None,
         spread: bool = False,
         vector: Vector | None = None,
+        activated: bool = False,
     ) -> Results:
         """What was said or done about something, best first; docs/search.md has the query language.
 
@@ -432,16 +445,19 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
         `Results.sessions`, with what was asked there and what it came to. A `vector` is compared with those
         that notes were saved with, in place of meaning as our embedder has it. `spread` lifts entries that
-        mention what the graph relates to things that the query names.
+        mention what the graph relates to things that the query names. `activated` lifts what was shown so
+        before, and notes what is shown now (docs/memory.md).
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
         from recollect.search.run import Request
 
+        if activated and (offset or by_session):
+            raise UsageError("activated changes the order of one page, and knows no offset and no sessions")
         request = Request(
             query[:QUERY_CHARS_MAX],
             mode,
-            limit,
+            limit * LOOKED_AT if activated else limit,
             offset,
             plain,
             tuple(near),
@@ -460,6 +476,8 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         results = self.indexes.search(
             request, waiting=waiting, seconds=CATCH_UP_SECONDS if seconds is None else seconds
         )
+        if activated:
+            results = self._activated(results, limit)
         return self._annotated(results, query, request)
 
     def _annotated(self, results: Results, query: str, request: Request) -> Results:
@@ -605,7 +623,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         """Write a conversation where an agent looks for its past, to be opened in a folder."""
         from recollect.export.deliver import deliver
 
-        return deliver(
+        done = deliver(
             conversation,
             agent,
             home=Path.home(),
@@ -615,6 +633,9 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             redacted=redacted,
             dry_run=dry_run,
         )
+        if done.path is not None:
+            self.note_copy(done.path, "written", conversation.sessions, masked=redacted)
+        return done
 
     def export(self, prefix: str, form: str, *, redacted: bool = True) -> Iterator[bytes]:
         """A session piece by piece: `raw`, byte for byte, or a page for people, secrets masked."""
@@ -905,7 +926,10 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
                 if not copied:
                     self._derive_into(copy)
                 self._fold_into(copy, pending)
-                return copy.footprint().bytes
+                written = copy.footprint().bytes
+        if isinstance(at, Path):
+            self.note_copy(at, "snapshot", None)
+        return written
 
     def _derive_into(self, target: Store) -> None:
         """Fill an empty store of whatever engine, line by line."""
