@@ -3,8 +3,8 @@
     python -m benchmarks.memory_graph [--relations N]
 
 The second part is a small set, written by hand: of half of its questions the answer holds none of their
-words, only the name of something that the graph relates to what is asked about; of the others the words say it
-all, and spreading can only disturb them.
+words, only the name of something that the graph relates to what is asked about; of the others the words say
+it all, and spreading can only disturb them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from unittest import mock
@@ -32,8 +32,9 @@ WARM_MS = 10.0
 
 # What is related to what: (source, relation, target).
 RELATED = (
-    ("harbor", "installs with", "uv"), ("harbor", "stores rows in", "Postgres"), ("harbor", "deploys to", "Fly"),
-    ("billing", "charges through", "Stripe"), ("billing", "queues with", "Celery"), ("billing", "is owned by", "Mira"),
+    ("harbor", "installs with", "uv"), ("harbor", "stores rows in", "Postgres"),
+    ("harbor", "deploys to", "Fly"), ("billing", "charges through", "Stripe"),
+    ("billing", "queues with", "Celery"), ("billing", "is owned by", "Mira"),
     ("lighthouse", "renders with", "Svelte"), ("lighthouse", "is tested by", "Playwright"),
     ("lighthouse", "caches in", "Redis"), ("warehouse", "is orchestrated by", "Dagster"),
     ("warehouse", "reads from", "Kafka"), ("warehouse", "is owned by", "Tomasz"),
@@ -44,20 +45,20 @@ RELATED = (
 ASKED = (
     ("how do I get the packages of harbor", "uv sync --frozen before anything else", True),
     ("where do the tables of harbor live", "Postgres 16 on the second disk, port 5433", True),
-    ("how is a new harbor put online", "fly deploy from the release branch, then watch the logs on Fly", True),
-    ("why did a customer of billing pay twice", "Stripe retries a webhook that takes longer than ten seconds", True),
+    ("how is a new harbor put online", "fly deploy from the release branch, then watch Fly", True),
+    ("why did a customer of billing pay twice", "Stripe retries a webhook that takes ten seconds", True),
     ("background work of billing hangs", "Celery needs acks_late or a killed worker loses its task", True),
     ("whom do I ask about billing", "Mira answers in the mornings only", True),
     ("lighthouse shows an empty page", "Svelte stores are reset when a component is destroyed", True),
-    ("a browser check of lighthouse is flaky", "Playwright waits for fonts; turn that off in headless runs", True),
+    ("a browser check of lighthouse is flaky", "Playwright waits for fonts; turn that off in CI", True),
     ("lighthouse shows old numbers", "Redis keeps keys for a day unless told otherwise", True),
     ("the nightly run of warehouse did not start", "Dagster sensors stop after three failures", True),
     ("warehouse is missing events", "Kafka drops what is older than a week", True),
     ("whom do I ask about warehouse", "Tomasz is away until the fourteenth", True),
-    ("how long is a session token valid", "a session token is valid for an hour, the refresh token for a week", False),
+    ("how long is a session token valid", "a session token is valid for one hour", False),
     ("which port does the metrics server use", "the metrics server listens on port 9180", False),
     ("who approved the new logo", "the new logo was approved by the board in May", False),
-    ("what do we do when the pager goes off twice", "when the pager goes off twice, call the second on duty", False),
+    ("what if the pager goes off twice", "when the pager goes off twice, call the second on duty", False),
     ("harbor lights at night", "the harbor lights are green at night and white by day", False),
     ("billing address of the company", "the billing address is Kaistrasse 4", False),
     ("lighthouse opening hours", "the lighthouse museum has opening hours from ten to four", False),
@@ -70,9 +71,9 @@ ASKED = (
 
 # What is about none of it, though some of it names the same things.
 ASIDE = (
-    "the harbor team meets on tuesdays", "billing moved to the third floor", "lighthouse won the internal prize",
+    "the harbor team meets on tuesdays", "billing moved to the third floor", "lighthouse won a prize",
     "warehouse has a new sofa", "harbor has forty thousand lines", "the billing dashboard is slow on mondays",
-    "lighthouse is written up in the blog", "warehouse costs went down in spring", "the harbor logo is a crane",
+    "lighthouse is written up in the blog", "warehouse costs went down", "the harbor logo is a crane",
     "billing speaks to nobody after six", "lighthouse has two maintainers", "the warehouse chat is noisy",
     "tests take eleven minutes", "use a branch for every change", "the coffee machine is broken again",
     "reviews need two people", "dark mode is on by default", "the office closes at eight",
@@ -125,7 +126,9 @@ def spreading() -> Iterator[Row]:
                 ranks = [rank for rank, hop in found if hop == is_hop]
                 mrr = statistics.mean(1 / rank if rank else 0.0 for rank in ranks)
                 first = sum(0 < rank <= 5 for rank in ranks)
-                yield Row(f"spread {called}: {what}", f"MRR {mrr:.2f}, {first} of {len(ranks)} in 5", "", None)
+                yield Row(
+                    f"spread {called}: {what}", f"MRR {mrr:.2f}, {first} of {len(ranks)} in 5", "", None
+                )
 
 
 def _ranks(memory: Memory, weight: float | None) -> list[tuple[int, bool]]:
@@ -151,13 +154,15 @@ def _asked_anew(memory: Memory, name: str) -> None:
         anew.graph.neighbours(name)
 
 
-def _warm(what: str, asked: list[Callable[[], object]], mark_ms: float | None = WARM_MS) -> Row:
+def _warm(what: str, asked: Sequence[Callable[[], object]], mark_ms: float | None = WARM_MS) -> Row:
     """The median and the slowest twentieth of some calls."""
     asked[0]()
     times = sorted(_seconds(each) * 1000 for each in asked)
     half, most = times[len(times) // 2], times[int(len(times) * 0.95)]
     met = None if mark_ms is None else half <= mark_ms
-    return Row(what, f"p50 {half:.2f} ms, p95 {most:.2f} ms", f"p50 <= {mark_ms:.0f} ms" if mark_ms else "", met)
+    return Row(
+        what, f"p50 {half:.2f} ms, p95 {most:.2f} ms", f"p50 <= {mark_ms:.0f} ms" if mark_ms else "", met
+    )
 
 
 def _memory(folder: Path) -> Memory:

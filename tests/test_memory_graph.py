@@ -1,4 +1,4 @@
-"""The graph: what is said is there when it returns, on every engine; beside it, what logs mention together."""
+"""The graph: what is said is there when it returns, on every engine, beside what logs mention together."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ JANUARY, MARCH, MAY = (datetime.datetime(2026, month, 1, tzinfo=datetime.UTC) fo
 
 
 @pytest.fixture(params=ENGINES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+def memory(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Memory]:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     with empty_memory(tmp_path, request.param) as opened:
         yield opened
@@ -94,7 +96,10 @@ def test_a_path_is_a_shortest_one_and_an_empty_one_where_there_is_none(memory: M
     assert [each.relation for each in found.relations] == ["is part of", "installs with", "is written in"]
     graph.relate("Rust", "paints", "crane")
     assert [each.name for each in graph.path("crane", "rust").entities] == ["crane", "Rust"]
-    assert [each.name for each in graph.path("crane", "rust", direction="out").entities][1:3] == ["harbor", "uv"]
+    assert [each.name for each in graph.path("crane", "rust", direction="out").entities][1:3] == [
+        "harbor",
+        "uv",
+    ]
     assert graph.path("crane", "uv", max_depth=1).entities == ()
     graph.relate("far", "from", "away")
     assert graph.path("crane", "away").relations == ()
@@ -137,6 +142,24 @@ def test_what_is_taken_back_is_gone_and_may_be_said_again(memory: Memory) -> Non
     assert graph.delete([each.id for each in graph.relations()]) == 3
     with pytest.raises(NotFound):
         graph.neighbours("harbor")
+
+
+def test_a_statement_can_be_what_it_was_before(memory: Memory) -> None:
+    graph = memory.graph
+    id_ = graph.relate("harbor", "installs with", "uv", weight=0.2)
+    graph.relate("harbor", "installs with", "uv", weight=0.8)
+    assert getattr(graph.undo(id_), "weight", None) == 0.2
+    graph.delete(id_)
+    assert getattr(graph.undo(id_), "weight", None) == 0.2
+    alone = graph.relate("crane", "lifts", "box")
+    assert graph.undo(alone) is None, "there was nothing before"
+    assert [each.id for each in graph.relations()] == [id_]
+    described = graph.add_entity("harbor", "port")
+    graph.add_entity("harbor", "project")
+    assert getattr(graph.undo(described), "type", None) == "port"
+    for unknown in ("ffff", memory.save("a note")):
+        with pytest.raises(NotFound):
+            graph.undo(unknown)
 
 
 def test_a_batch_is_one_write(memory: Memory) -> None:
@@ -245,7 +268,9 @@ def test_the_graph_as_of_a_time_has_what_held_then(memory: Memory) -> None:
 
     assert then(JANUARY) == {"pip"}
     assert then(MARCH) == {"uv"}, "what ends does so before"
-    assert then(datetime.datetime(2025, 6, 1, tzinfo=datetime.UTC)) == {"tug"}, "it had ended when it was said"
+    assert then(datetime.datetime(2025, 6, 1, tzinfo=datetime.UTC)) == {"tug"}, (
+        "it had ended when it was said"
+    )
     assert then(datetime.datetime.now(datetime.UTC) + datetime.timedelta(1)) == {"uv", "boat"}
     assert {each.entity.name for each in graph.neighbours("harbor")} == {"pip", "uv", "boat", "tug"}
     with pytest.raises(NotFound):
@@ -310,7 +335,9 @@ def test_a_budget_lets_nothing_go_that_was_kept_on_purpose(
     before = told(filled(memory.graph))
     memory.save("a note of long ago", time=1.6e9)
     memory.index()
-    memory.config = replace(memory.config, retention=RetentionSettings(raw_soft_cap_bytes=1, raw_max_age_days=1))
+    memory.config = replace(
+        memory.config, retention=RetentionSettings(raw_soft_cap_bytes=1, raw_max_age_days=1)
+    )
     assert memory.sweep().sessions == ()
     assert told(memory.graph) == before
     assert [note.text for note in memory.notes()] == ["a note of long ago"]
@@ -376,7 +403,9 @@ def mentioning(memory: Memory, folder: Path) -> Memory:
     return memory
 
 
-def test_what_logs_mention_together_is_in_the_same_graph_and_told_apart(memory: Memory, tmp_path: Path) -> None:
+def test_what_logs_mention_together_is_in_the_same_graph_and_told_apart(
+    memory: Memory, tmp_path: Path
+) -> None:
     graph = mentioning(memory, tmp_path).graph
     graph.relate("src/crane.py", "belongs to", "quay")
     said, found = graph.neighbours("SRC/crane.py")
@@ -480,6 +509,10 @@ VERBS: dict[str, Callable[[MemoryGraph], object]] = {
     "relate": lambda graph: graph.relate("a", "b", "c"),
     "relations": lambda graph: [each.id for each in graph.relations(target="UV")],
     "subgraph": lambda graph: sorted(each.id for each in graph.subgraph(["uv"], 2).relations),
+    "undo": lambda graph: (
+        graph.update(graph.relations()[0].id, weight=0.1)
+        and replace(graph.undo(graph.relations()[0].id), from_ms=0, time_ms=0)  # type: ignore[type-var, call-arg]
+    ),
     "unrelate": lambda graph: graph.unrelate("crane", "is part of", "harbor"),
     "update": lambda graph: graph.update(graph.relations()[0].id, weight=0.25).weight,
     "whole": lambda graph: [each.name for each in graph.whole().entities],
@@ -527,8 +560,12 @@ OPERATIONS = st.one_of(
         st.just("relate"), st.sampled_from(NAMES), st.sampled_from(("to", "of")), st.sampled_from(NAMES),
         st.integers(0, 3),
     ),
-    st.tuples(st.just("unrelate"), st.sampled_from(NAMES), st.sampled_from(("to", "of")), st.sampled_from(NAMES)),
-    st.tuples(st.just("add"), st.sampled_from(NAMES), st.lists(st.sampled_from((*NAMES, "x", "Y")), max_size=2)),
+    st.tuples(
+        st.just("unrelate"), st.sampled_from(NAMES), st.sampled_from(("to", "of")), st.sampled_from(NAMES)
+    ),
+    st.tuples(
+        st.just("add"), st.sampled_from(NAMES), st.lists(st.sampled_from((*NAMES, "x", "Y")), max_size=2)
+    ),
     st.tuples(st.just("remove"), st.sampled_from(NAMES)),
     st.tuples(st.just("look")),
     st.tuples(st.just("compact")),
@@ -543,7 +580,9 @@ def do(memory: Memory, plain: PlainGraph, operation: Operation) -> None:
             plain.weights[source.casefold(), relation, target.casefold()] = weight
         case ("unrelate", source, relation, target):
             ends = plain.key(source), plain.key(target)
-            gone = [w for w in plain.weights if (plain.key(w[0]), plain.key(w[2])) == ends and w[1] == relation]
+            gone = [
+                w for w in plain.weights if (plain.key(w[0]), plain.key(w[2])) == ends and w[1] == relation
+            ]
             if gone:
                 assert memory.graph.unrelate(source, relation, target) == len(gone)
                 for each in gone:
@@ -597,7 +636,9 @@ def compare(memory: Memory, plain: PlainGraph) -> None:
 
 @examples(200)
 @given(operations=st.lists(OPERATIONS, max_size=14))
-def test_whatever_is_said_and_taken_back_the_graph_is_that_of_a_plain_one(operations: list[Operation]) -> None:
+def test_whatever_is_said_and_taken_back_the_graph_is_that_of_a_plain_one(
+    operations: list[Operation],
+) -> None:
     with scratch() as folder, empty_memory(folder, "reference") as memory:
         plain = PlainGraph()
         for each in operations:
@@ -620,8 +661,7 @@ def test_the_same_in_a_file(operations: list[Operation]) -> None:
 
 @examples(40)
 @given(
-    both=st.lists(st.tuples(st.booleans(), OPERATIONS), max_size=12),
-    before=st.lists(OPERATIONS, max_size=4),
+    both=st.lists(st.tuples(st.booleans(), OPERATIONS), max_size=12), before=st.lists(OPERATIONS, max_size=4)
 )
 def test_two_memories_that_went_apart_come_together_whichever_is_first(
     before: list[Operation], both: list[tuple[bool, Operation]]

@@ -59,12 +59,18 @@ def test_without_words_it_lists_what_was_stated(stated: Any) -> None:
 
 def test_stating_again_changes_and_taking_back_takes_back(stated: Any) -> None:
     first = stated("graph", "--json").json["relations"]
-    again = stated("graph", "relate", "harbor", "installs with", "uv", "--weight", "0.5", "--json").json["relation"]
+    again = stated("graph", "relate", "harbor", "installs with", "uv", "--weight", "0.5", "--json").json[
+        "relation"
+    ]
     assert (again["weight"], again["author"]) == (0.5, "person")
     assert again["id"] in {each["id"] for each in first}
     assert stated("graph", "unrelate", "harbor", "installs with", "uv").out == "taken back: 1 statement\n"
     assert stated("graph", "delete", first[0]["id"], "--json").json["deleted"] == 1
     assert stated("graph", "--json").json["total"] == 1
+    assert stated("graph", "undo", first[0]["id"]).out == "as it was before\n"
+    assert stated("graph", "undo", again["id"], "--json").json["relation"]["weight"] == 0.5
+    assert stated("graph", "--json").json["total"] == 3
+    stated("graph", "delete", first[0]["id"])
     assert stated("graph", "delete", first[0]["id"]).code == 3
 
 
@@ -74,6 +80,15 @@ def test_a_note_is_evidence(recollect: Any) -> None:
     assert id_ in recollect("graph", "harbor").out
     wrong = recollect("graph", "relate", "harbor", "installs with", "pip", "--evidence", "ffffffffffff")
     assert (wrong.code, "ffffffffffff" in wrong.err) == (3, True)
+
+
+def test_a_search_may_spread(recollect: Any) -> None:
+    recollect("remember", "uv sync before anything else")
+    recollect("graph", "relate", "harbor", "installs with", "uv")
+    plain, spread = (
+        recollect("search", "packages of harbor", "--mode", "text", *more).out for more in ([], ["--spread"])
+    )
+    assert ("uv sync" in plain, "uv sync" in spread) == (False, True)
 
 
 def test_what_was_a_while_ago(stated: Any) -> None:
@@ -97,7 +112,9 @@ def test_what_was_a_while_ago(stated: Any) -> None:
         (["unrelate", "harbor", "eats", "uv"], 3, "nobody said"),
     ],
 )
-def test_what_is_wrong_is_one_sentence_and_a_next_step(stated: Any, words: list[str], code: int, said: str) -> None:
+def test_what_is_wrong_is_one_sentence_and_a_next_step(
+    stated: Any, words: list[str], code: int, said: str
+) -> None:
     before = stated("graph", "--json").json
     found = stated("graph", *words)
     assert (found.code, found.out) == (code, "")

@@ -27,11 +27,14 @@ def graphs(draw: st.DrawFn) -> Subgraph:
         GraphEntity(name, draw(NAMES), tuple(draw(st.lists(NAMES, max_size=2))), draw(METADATA), mentions=3)
         for name in names
     )
-    pairs = draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=6)) if names else []
+    pairs = (
+        draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=6)) if names else []
+    )
     relations = tuple(
         GraphRelation(
-            source, draw(NAMES), target, draw(st.floats(0, 1e9)), evidence=tuple(draw(st.lists(NAMES, max_size=2))),
-            metadata=draw(METADATA), origin=DERIVED, times=2,
+            source, draw(NAMES), target, draw(st.floats(0, 1e9)),
+            evidence=tuple(draw(st.lists(NAMES, max_size=2))), metadata=draw(METADATA), origin=DERIVED,
+            times=2,
         )
         for source, target in pairs
     )  # fmt: skip
@@ -53,7 +56,9 @@ def test_graphml_is_well_formed_and_has_everything(graph: Subgraph) -> None:
     root = ElementTree.fromstring(graphml(graph))
     keys = {each.attrib["id"]: each.attrib["attr.name"] for each in root.iter(f"{SPACE}key")}
     nodes = {each.attrib["id"]: data_of(each, keys) for each in root.iter(f"{SPACE}node")}
-    assert [each.get("name", "") for each in nodes.values()] == [readable(each.name) for each in graph.entities]
+    assert [each.get("name", "") for each in nodes.values()] == [
+        readable(each.name) for each in graph.entities
+    ]
     for entity, told in zip(graph.entities, nodes.values(), strict=True):
         assert (told.get("type", ""), told["mentions"]) == (readable(entity.type), "3")
         assert json.loads(told.get("metadata", "{}")) == dict(entity.metadata)
@@ -64,7 +69,10 @@ def test_graphml_is_well_formed_and_has_everything(graph: Subgraph) -> None:
         told = data_of(edge, keys)
         ends = [list(nodes).index(edge.attrib[end]) for end in ("source", "target")]
         assert [order[end] for end in ends] == [relation.source, relation.target]
-        assert (told.get("relation", ""), float(told["weight"])) == (readable(relation.relation), relation.weight)
+        assert (told.get("relation", ""), float(told["weight"])) == (
+            readable(relation.relation),
+            relation.weight,
+        )
         assert told["origin"] == DERIVED
 
 

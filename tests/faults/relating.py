@@ -1,4 +1,4 @@
-"""What code says of the graph: entities, relations, changes, what is taken back, and a rewrite that drops some."""
+"""What code says of the graph: entities, relations, changes, what is taken back; and a rewrite."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def empty_memory(folder: Path, engine: str, name: str = "memory", host: str = "h
 
 @dataclass
 class PlainGraph:
-    """Relations by what they are about, aliases by what they mean: all in small letters, nothing worked out."""
+    """Relations by what they are about, aliases by entity: all in small letters, nothing worked out."""
 
     weights: dict[tuple[str, str, str], float] = field(default_factory=dict)
     aliases: dict[str, frozenset[str]] = field(default_factory=dict)  # of each entity that was described

@@ -13,7 +13,7 @@ from recollect.cli.words import Parser, add_command, count, day, limit
 from recollect.memory.machine import check_target, write_target
 from recollect.present.graph import entity_object, neighbourhood_object, path_object, relation_object
 from recollect.values.errors import UsageError
-from recollect.values.graph import BOTH, DIRECTIONS, IN, ORIGINS, SAVED
+from recollect.values.graph import BOTH, DIRECTIONS, IN, ORIGINS, SAVED, GraphRelation
 from recollect.values.text import many, moment, one_line, size
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recollect.memory import Memory
     from recollect.memory.graph import GraphReader
-    from recollect.values.graph import GraphEntity, GraphNeighbour, GraphRelation
+    from recollect.values.graph import GraphEntity, GraphNeighbour
 
 AUTHOR = "person"
 FORMS = ("graphml", "json")
@@ -34,9 +34,10 @@ _TAKES: dict[str, tuple[str, ...]] = {
     "unrelate": ("A", "RELATION", "B"),
     "add": ("NAME",),
     "delete": ("ID",),
+    "undo": ("ID",),
     "export": (),
 }
-_WRITING = ("relate", "unrelate", "add", "delete")
+_WRITING = ("relate", "unrelate", "add", "delete", "undo")
 
 
 def add_words(commands: Any) -> None:
@@ -49,7 +50,8 @@ def add_words(commands: Any) -> None:
         "exactly, in any case, and so do aliases. Without words it lists what was stated. With an action: "
         "path A B finds a shortest way; relate A RELATION B states a relation, once more to change it, and "
         "unrelate takes it back; add NAME says what something is and what else it is called; delete ID takes "
-        "back one statement; export writes all of it; show NAME looks at what is called like an action.",
+        "back one statement, and undo ID lets it be what it was before; export writes all of it; show NAME "
+        "looks at what is called like an action.",
         (
             "recollect graph harbor",
             "recollect graph relate harbor 'installs with' uv --weight 0.9",
@@ -285,11 +287,23 @@ def _state(
         made.add_entity(given[0], args.type, args.alias, author=AUTHOR)
         entity = made.entity(given[0])
         return _told(screen, f"added as {entity.id}", {"entity": entity_object(entity)})
+    if action == "undo":
+        before = made.undo(given[0], author=AUTHOR)
+        said = "as it was before" if before is not None else "taken back: there was nothing before"
+        return _told(screen, said, _statement(before))
     if action == "unrelate":
         gone = made.unrelate(given[0], given[1], given[2], author=AUTHOR)
     else:
         gone = made.delete(given[0], author=AUTHOR)
     return _told(screen, f"taken back: {many(gone, 'statement')}", {"deleted": gone})
+
+
+def _statement(stated: GraphEntity | GraphRelation | None) -> dict[str, Any]:
+    if stated is None:
+        return {"deleted": 1}
+    if isinstance(stated, GraphRelation):
+        return {"relation": relation_object(stated)}
+    return {"entity": entity_object(stated)}
 
 
 def _told(screen: Screen, sentence: str, fields: dict[str, Any]) -> int:

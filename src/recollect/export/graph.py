@@ -17,7 +17,8 @@ from recollect.values.graph import GraphEntity, GraphRelation, Subgraph
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _TYPES: Final = {str: "string", float: "double", int: "long"}
 _NODE: Final[Mapping[str, type]] = {
-    "name": str, "type": str, "origin": str, "aliases": str, "mentions": int, "metadata": str, "statement": str,
+    "name": str, "type": str, "origin": str, "aliases": str, "mentions": int, "metadata": str,
+    "statement": str,
 }  # fmt: skip
 _EDGE: Final[Mapping[str, type]] = {
     "relation": str, "weight": float, "origin": str, "from_ms": int, "until_ms": int, "times": int,

@@ -66,3 +66,4 @@ class AsyncGraph(AsyncGraphReader):
     add_batch = _twin(MemoryGraph.add_batch)
     update = _twin(MemoryGraph.update)
     delete = _twin(MemoryGraph.delete)
+    undo = _twin(MemoryGraph.undo)

@@ -15,7 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.memory.graph_records import (
+    decoded,
     entity_id,
+    entity_of,
     entity_record,
     relation_id,
     relation_of,
@@ -23,8 +25,8 @@ from recollect.agents.memory.graph_records import (
 )
 from recollect.agents.memory.records import delete_record, line_of
 from recollect.memory.collector import without_collector
-from recollect.memory.saving import _checked_metadata as checked_metadata
-from recollect.memory.saving import _own_sessions as own_sessions
+from recollect.memory.saving import checked_metadata
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.graph import (
     BOTH,
@@ -298,6 +300,26 @@ class MemoryGraph(GraphReader):
         now_ms = self._memory._moment_ms()
         self._append([line_of(delete_record(each, now_ms, author)) for each in wanted])
         return len(wanted)
+
+    def undo(self, id: str, *, author: str = "") -> GraphEntity | GraphRelation | None:
+        """Let a statement be what it was before it was last said, changed or taken back.
+
+        None where there was none before: then it is taken back. NotFound for an id that never was one's; what
+        `compact` dropped is gone.
+        """
+        checked_name(author, "an author")
+        with self._memory._notes_view() as view:
+            mine = {row for row, name in own_sessions(view).items() if name == SESSION}
+            lines = [line for line, row in view.record_lines([id])[0] if row in mine]
+            told = [decoded(each.data) for each in view.lines_at(lines[-2:])]
+        if not told:
+            raise _no_such(id)
+        before, now_ms = told[0] if len(told) > 1 else {}, self._memory._moment_ms()
+        stated = entity_of(before) or relation_of(before)
+        said = dict(before) | {"time_ms": now_ms} if stated else delete_record(id, now_ms, author)
+        self._append([line_of(said)])
+        with self._asked() as graph:
+            return graph.saved.stated.get(id)
 
     # -- underneath ------------------------------------------------------------------------
 

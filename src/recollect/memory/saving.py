@@ -29,7 +29,7 @@ from recollect.agents.memory.records import (
     piece_of,
     session_id,
 )
-from recollect.light.sources import MEMORY
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.notes import (
     METADATA_BYTES_MAX,
@@ -187,7 +187,7 @@ class Saving:
         None where there was none before: then it is deleted. What `compact` dropped is gone.
         """
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
             lines = [line for line, held in view.record_lines([id])[0] if held == row]
             if not lines:
@@ -214,7 +214,7 @@ class Saving:
     def get_many(self, ids: Sequence[str], *, session: str = "") -> list[Note | None]:
         """The notes of some ids, in their order; None for one that is not there."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             lines = _newest_lines(view, ids, sessions, session)
             stored = iter(view.lines_at([line for line, _ in lines.values()]))
             found = {id_: (next(stored).data, sessions[row]) for id_, (_, row) in lines.items()}
@@ -250,7 +250,7 @@ class Saving:
 
         total = 0
         with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
+            for row, name in own_sessions(view).items():
                 if not session or name == session:
                     columns = view.session_columns(row, "kind", "flags")
                     shown = ~np.isin(columns["kind"], (int(Kind.EVENT), int(Kind.SUMMARY), int(Kind.UNKNOWN)))
@@ -327,14 +327,14 @@ class Saving:
             "project": checked_name(project, "a project"),
             "started_ms": milliseconds(started, 0),
             "ended_ms": milliseconds(ended, 0),
-            "metadata": _checked_metadata(metadata),
+            "metadata": checked_metadata(metadata),
         }
         self._append_lines({name: [line_of(record | {key: value for key, value in parts.items() if value})]})
 
     def summary(self, id: str) -> str:
         """What was last said of a session as its summary; "" where nothing was."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             found = _newest_lines(view, [session_id(id)], sessions, id)
             if not found:
                 return ""
@@ -370,14 +370,14 @@ class Saving:
 
     def _living(self, session: str) -> Iterator[Note]:
         with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
+            for row, name in own_sessions(view).items():
                 if not session or name == session:
                     yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
         with self._notes_view() as view:
-            row = next((row for row, name in _own_sessions(view).items() if name == session), None)
+            row = next((row for row, name in own_sessions(view).items() if name == session), None)
             if row is None or count <= 0:
                 return []
             held, asked = view.session_rows()[row], count
@@ -390,7 +390,7 @@ class Saving:
 
     def _pieces(self, view: View, kept: KeptArtifact, session: str) -> Iterator[bytes]:
         ids = [piece_id(kept.key, number) for number in range(kept.pieces)]
-        found = _newest_lines(view, ids, _own_sessions(view), session)
+        found = _newest_lines(view, ids, own_sessions(view), session)
         for id_ in ids:
             if id_ in found:
                 yield piece_of(_decoded(view.lines_at([found[id_][0]])[0].data))
@@ -423,7 +423,7 @@ class Saving:
         if not self._dims:
             with self._notes_view() as view:
                 rows = view.session_rows()
-                for row in _own_sessions(view):
+                for row in own_sessions(view):
                     told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
                     self._dims = self._dims or next(filter(None, told), 0)
         return self._dims
@@ -448,7 +448,7 @@ def _checked(given: NewNote, now_ms: int) -> Note:
         checked_name(given.author, "an author"),
         time_ms,
         now_ms,
-        _checked_metadata(given.metadata),
+        checked_metadata(given.metadata),
         _checked_vector(given.vector),
     )
 
@@ -459,7 +459,7 @@ def _checked_session(session: str, project: str) -> str:
     return checked_name(session or default, "a session")
 
 
-def _checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if not metadata:
         return {}
     if not all(isinstance(key, str) for key in metadata):
@@ -537,15 +537,6 @@ def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
         size += len(line) + 1
     if together:
         yield b"\n".join([*together, b""])
-
-
-def _own_sessions(view: View) -> dict[int, str]:
-    """The sessions that notes are in, by row: this person's own."""
-    clues = view.session_clues()
-    mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
-    rows = view.session_rows()
-    told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
-    return {row: rows[row].facts.id for row, at in told if at in mine}
 
 
 def _newest_lines(

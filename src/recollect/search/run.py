@@ -281,6 +281,7 @@ class Search:
     def _holding(self, name: str, count: int) -> Array:
         """The rows of some entries that hold a name."""
         return self._text.newest(self._matcher.phrase(name), count).rows
+
     def _by_vector(self, node: Node, request: Request) -> _Listed:
         """A caller's vector alone: the nearest of those that were given, by nothing else."""
         meaning, notes = self._meaning("", [], [], request)

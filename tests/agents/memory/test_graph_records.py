@@ -50,15 +50,7 @@ def test_a_relation_comes_back_as_it_was_said(
     from_ms, time_ms = times
     id_ = relation_id(*ends, from_ms if dated else 0)
     said = GraphRelation(
-        *ends,
-        weight,
-        from_ms if dated else 0,
-        0,
-        evidence,
-        metadata,
-        id=id_,
-        author="ada",
-        time_ms=time_ms,
+        *ends, weight, from_ms if dated else 0, 0, evidence, metadata, id=id_, author="ada", time_ms=time_ms
     )
     found = relation_of(relation_record(said))
     assert found is not None
@@ -69,7 +61,11 @@ def test_a_relation_comes_back_as_it_was_said(
     assert again.from_ms == (from_ms if dated else 7), "or since it was first said"
 
 
-@given(name=NAMES, kind=st.text(st.characters(exclude_categories=("C", "Z")), max_size=9), aliases=st.lists(NAMES))
+@given(
+    name=NAMES,
+    kind=st.text(st.characters(exclude_categories=("C", "Z")), max_size=9),
+    aliases=st.lists(NAMES),
+)
 def test_an_entity_comes_back_as_it_was_said(name: str, kind: str, aliases: list[str]) -> None:
     others = {folded(each): each for each in aliases if folded(each) != folded(name)}
     said = GraphEntity(name, kind, tuple(others.values()), {"a": [1]}, id=entity_id(name), time_ms=5)
@@ -101,7 +97,9 @@ HOSTILE = st.one_of(
         lambda changes: {**GOOD, **changes}
     ),
     st.sampled_from((ENTITY, RELATION)).flatmap(
-        lambda kind: st.dictionaries(st.sampled_from(FIELDS[1:]), JSON).map(lambda each: {**GOOD, **each, "type": kind})
+        lambda kind: st.dictionaries(st.sampled_from(FIELDS[1:]), JSON).map(
+            lambda each: {**GOOD, **each, "type": kind}
+        )
     ),
 )
 
@@ -112,7 +110,9 @@ def test_whatever_a_record_is_it_is_a_statement_or_none(record: Any) -> None:
     if relation is not None:
         assert relation.id
         assert is_weight(relation.weight)
-        assert all(each.isprintable() and each for each in (relation.source, relation.relation, relation.target))
+        assert all(
+            each.isprintable() and each for each in (relation.source, relation.relation, relation.target)
+        )
         assert all(each.isprintable() for each in relation.evidence)
     if entity is not None:
         assert entity.id
@@ -129,7 +129,10 @@ def test_whatever_a_line_holds_parsing_goes_on(records: list[Any], cut: int) -> 
 
 
 def test_a_statement_is_an_entry_that_is_found_by_its_words() -> None:
-    records = [GOOD | {"source": "harbor", "relation": "installs with", "target": "uv"}, GOOD | {"type": ENTITY}]
+    records = [
+        GOOD | {"source": "harbor", "relation": "installs with", "target": "uv"},
+        GOOD | {"type": ENTITY},
+    ]
     relation, entity = (parsed for parsed, _ in whole(agent_of(MEMORY), FILE, records))
     assert [(each.kind, each.text, each.flags) for each in relation.entries] == [
         (Kind.EVENT, "harbor installs with uv", 0)

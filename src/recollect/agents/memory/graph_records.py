@@ -12,14 +12,24 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Mapping
 from typing import Any, Final
 
+from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of, list_of, text_of
 from recollect.values.graph import ALIASES_MAX, EVIDENCE_MAX, GraphEntity, GraphRelation, folded, is_weight
 from recollect.values.notes import NAME_CHARS_MAX, TAG_CHARS_MAX
 
 ENTITY: Final = "entity"
 RELATION: Final = "relation"
+
+
+def decoded(line: bytes) -> Mapping[str, Any]:
+    """The record of a line; nothing where it holds none."""
+    try:
+        return dict_of(decode(line)[0])
+    except BadLine:
+        return {}
 
 
 def entity_id(name: str) -> str:

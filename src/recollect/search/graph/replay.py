@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recollect.agents.decode import BadLine, decode
-from recollect.agents.fields import count_of, dict_of, text_of
-from recollect.agents.memory.graph_records import ENTITY, RELATION, entity_of, relation_of
+from recollect.agents.fields import count_of, text_of
+from recollect.agents.memory.graph_records import ENTITY, RELATION, decoded, entity_of, relation_of
 from recollect.agents.memory.records import DELETE
-from recollect.light.sources import MEMORY
 from recollect.search.graph.saved import SavedGraph, Stated
 from recollect.search.projects import by_name
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.graph import SESSION, GraphRelation
 
 if TYPE_CHECKING:
@@ -84,12 +83,9 @@ def saved_graph(view: View) -> SavedGraph:
 
 def graph_sources(view: View) -> list[Source]:
     """What the graph is in: sources of this person's own, one for each machine."""
-    clues = view.session_clues()
-    mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
-    told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
     sessions = view.session_rows()
-    own = (sessions[row] for row, at in told if at in mine)
-    found = (source for each in own if each.facts.id == SESSION for source in view.sources(each))
+    held = (sessions[row] for row, name in own_sessions(view).items() if name == SESSION)
+    found = (source for each in held for source in view.sources(each))
     return [source for source in found if not source.superseded]
 
 
@@ -117,7 +113,7 @@ def _replay(lines: Iterable[bytes], words: dict[str, Word]) -> set[str]:
     """Take lines into account; returns the ids that they are about."""
     changed: set[str] = set()
     for line in lines:
-        record = _decoded(line)
+        record = decoded(line)
         id_, kind = text_of(record.get("id")), text_of(record.get("type"))
         word = _word(kind, record, words.get(id_)) if id_ else None
         if word is not None:
@@ -141,10 +137,3 @@ def _latest(sources: Mapping[Place, Told], id_: str) -> Stated | None:
     """What all sources together say of an id."""
     words = [each.words[id_] for each in sources.values() if id_ in each.words]
     return words[0].stated if len(words) == 1 else max(words, key=Word.order).stated
-
-
-def _decoded(line: bytes) -> Mapping[str, Any]:
-    try:
-        return dict_of(decode(line)[0])
-    except BadLine:
-        return {}

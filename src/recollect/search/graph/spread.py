@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recollect.agents.decode import BadLine, decode
+from recollect.agents.memory.graph_records import decoded
 from recollect.agents.memory.records import note_of
 from recollect.search.graph.graph import Graph
 from recollect.values.errors import NotFound
@@ -89,10 +89,7 @@ def _row_of(view: View, id_: str) -> int:
     (lines,) = view.record_lines([id_])
     if lines:
         (line,) = view.lines_at([lines[-1][0]])
-        try:
-            note = note_of(decode(line.data)[0], "", line.data)
-        except BadLine:
-            note = None
+        note = note_of(decoded(line.data), "", line.data)
         id_ = note.entry if note is not None else id_
     try:
         return view.find_entry(id_).row
