@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.relating import RelatingStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -724,5 +725,6 @@ STORIES = {
         ErasingStory,
         SavingStory,
         MaskingStory,
+        RelatingStory,
     )
 }

@@ -16,13 +16,14 @@ from typing import Final
 from recollect.insight.digest.kept import Digests
 from recollect.insight.habits import Prices
 from recollect.insight.lessons import ERROR, lessons
-from recollect.insight.noted import own_sessions, read_notes
+from recollect.insight.noted import read_notes
 from recollect.insight.period import counts_as_work
 from recollect.insight.preferences import remarks
 from recollect.insight.project_past import project_past
 from recollect.light.sources import MEMORY
 from recollect.search.projects import worked_out
 from recollect.search.run import Search
+from recollect.search.saved_sessions import own_sessions
 from recollect.store.contract import View
 from recollect.values.facts import FACTS, PERSON, TAGS, Fact, Origin
 from recollect.values.notes import Note

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from recollect.intake.own import OwnLogs
     from recollect.memory.fleet import Fleet
+    from recollect.memory.graph import MemoryGraph
     from recollect.search.indexes import Indexes
     from recollect.search.project_names import ProjectNames
     from recollect.search.projects import NamedViews
@@ -90,6 +91,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         self._store = store
         self._indexes: Indexes | None = None
         self._views: NamedViews | None = None
+        self._graph: MemoryGraph | None = None
         self._making, self._folding = threading.Lock(), threading.Lock()
         self._marked = False  # that all sources are is known only once it was looked
         self.config = config
@@ -123,6 +125,14 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         return self._store.name
 
     # -- in --------------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> MemoryGraph:
+        """Entities and their relations: what was said of them, and what logs mention together."""
+        from recollect.memory.graph import MemoryGraph
+
+        self._graph = self._graph or MemoryGraph(self)
+        return self._graph
 
     @property
     def fleet(self) -> Fleet:
@@ -426,6 +436,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
+        spread: bool = False,
         vector: Vector | None = None,
         activated: bool = False,
     ) -> Results:
@@ -435,8 +446,9 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
         `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
         `Results.sessions`, with what was asked there and what it came to. A `vector` is compared with those
-        that notes were saved with, in place of meaning as our embedder has it. `activated` lifts what was
-        shown so before, and notes what is shown now (docs/memory.md).
+        that notes were saved with, in place of meaning as our embedder has it. `spread` lifts entries that
+        mention what the graph relates to things that the query names. `activated` lifts what was shown so
+        before, and notes what is shown now (docs/memory.md).
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
@@ -459,6 +471,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
             collapse,
             now,
             by_session,
+            spread=spread,
             given=self._checked_question(vector),
         )
         waiting = self._fold_if_free()
@@ -494,10 +507,12 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         project: str = "",
         strict_project: str = "",
         now: datetime.datetime | None = None,
+        spread: bool = False,
     ) -> Recall:
         """What earlier conversations have on some words and a question: cited excerpts, within a budget.
 
-        `project` is preferred, `strict_project` is all that is looked at; "last week" is that before `now`.
+        `project` is preferred, `strict_project` is all that is looked at; "last week" is that before `now`;
+        `spread` is as in `search`.
         """
         from recollect.recall.recall import recall
 
@@ -511,6 +526,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
                 project=project,
                 strict_project=strict_project,
                 now=now,
+                spread=spread,
             )
 
     def brief(

@@ -9,8 +9,9 @@ import numpy as np
 
 from recollect.agents.fields import dict_of, list_of
 from recollect.agents.memory.records import NOTE
-from recollect.insight.noted import decoded, own_sessions
+from recollect.insight.noted import decoded
 from recollect.memory.facts import mark_id
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.facts import is_of_facts
 
 if TYPE_CHECKING:

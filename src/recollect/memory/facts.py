@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from recollect.agents.fields import count_of, text_of
 from recollect.agents.memory.records import MARK, delete_record, line_of, mark_record, note_record, session_id
-from recollect.insight.noted import own_sessions
 from recollect.memory.saving import _UNCHANGED
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.facts import FACTS, PERSON, TAGS, TOLD, Extracted, ExtractionPlan, Fact, Origin
 from recollect.values.notes import NAME_CHARS_MAX, Note

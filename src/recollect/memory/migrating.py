@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from recollect.agents.fields import dict_of, text_of
 from recollect.agents.memory.records import NOTE, SESSION, delete_record, line_of, session_id
-from recollect.insight.noted import decoded, own_sessions
+from recollect.insight.noted import decoded
 from recollect.memory.saving import session_line
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import SourceError
 from recollect.values.migration import MIGRATED, MigrationOptions, NewSession
 from recollect.values.notes import NewNote, checked_text, milliseconds

@@ -29,8 +29,9 @@ from recollect.agents.memory.records import (
     piece_of,
     session_id,
 )
-from recollect.insight.noted import decoded, own_sessions, read_notes
+from recollect.insight.noted import decoded, read_notes
 from recollect.light.sources import MEMORY
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.notes import (
     METADATA_BYTES_MAX,
@@ -322,7 +323,7 @@ class Saving:
             "project": checked_name(project, "a project"),
             "started_ms": milliseconds(started, 0),
             "ended_ms": milliseconds(ended, 0),
-            "metadata": _checked_metadata(metadata),
+            "metadata": checked_metadata(metadata),
         }
         self._append_lines({_checked_session(id, project): [session_line(told)]})
 
@@ -471,7 +472,7 @@ def _checked(
         checked_name(author, "an author") if author else "",
         time_ms,
         now_ms,
-        _checked_metadata(metadata),
+        checked_metadata(metadata),
         _checked_vector(vector),
     )
 
@@ -499,7 +500,7 @@ def _checked_session(session: str, project: str) -> str:
     return checked_name(session or default, "a session")
 
 
-def _checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if not metadata:
         return {}
     if not all(isinstance(key, str) for key in metadata):
