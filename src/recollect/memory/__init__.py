@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from recollect.intake.own import OwnLogs
     from recollect.memory.fleet import Fleet
+    from recollect.memory.mirrors import Mirrors
     from recollect.search.indexes import Indexes
     from recollect.search.project_names import ProjectNames
     from recollect.search.projects import NamedViews
@@ -126,6 +127,12 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         from recollect.memory.fleet import Fleet
 
         return Fleet(self, self._store)
+
+    def mirrors(self) -> Mirrors:
+        """Sessions that an SDK mirrors into this memory; what it knows of them is kept between its verbs."""
+        from recollect.memory.mirrors import Mirrors
+
+        return Mirrors(self, self._store)
 
     def ingest(
         self,

@@ -290,7 +290,7 @@ class Saving:
         if memory._store.journal_bytes() > FOLD_BYTES:
             memory._fold_if_free()
         for session, each in lines.items():
-            for data in _frames(each):
+            for data in frames(each):
                 memory.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
 
     @contextlib.contextmanager
@@ -439,7 +439,7 @@ def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
 
 
-def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
+def frames(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines as the bytes of appends, as few as there can be."""
     together: list[bytes] = []
     size = 0
