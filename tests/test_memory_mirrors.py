@@ -21,9 +21,9 @@ from recollect.memory import Memory
 from recollect.memory.mirrors import Mirrors
 from recollect.testing.reference import ENGINE
 from recollect.values.erasures import Wanted
-from recollect.values.errors import UsageError
+from recollect.values.errors import StoreWriteFailed, UsageError
 from recollect.values.mirrored import MirrorKey
-from recollect.values.records import Relation
+from recollect.values.records import Relation, Role, Segment
 
 Entry = dict[str, Any]
 
@@ -123,6 +123,29 @@ def test_a_summary_that_was_never_written_is_made_of_what_is_there(memory: Memor
     mirrors.append(KEY, [{"type": "x", "n": 3}], fold)
     (listed,) = mirrors.sessions(KEY.project, fold)
     assert listed.data == {"count": 3, "first": 1, "last": 3}
+
+
+def test_what_could_not_be_noted_is_noted_when_the_same_is_tried_again(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirrors, real = memory.mirrors(), Memory.append
+    mirrors.append(KEY, [user("one")], fold)
+    (before,) = mirrors.sessions(KEY.project, fold)
+
+    def refuse(self: Memory, segment: Segment) -> int:
+        if segment.source.role is Role.SIDECAR:
+            raise StoreWriteFailed("memory.h5", OSError("no space"))
+        return real(self, segment)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Memory, "append", refuse)
+        with pytest.raises(StoreWriteFailed):
+            mirrors.append(KEY, [user("two")], fold)
+    mirrors.append(KEY, [user("two")], fold)
+    assert mirrors.load(KEY) == [user("one"), user("two")]
+    (after,) = mirrors.sessions(KEY.project, fold)
+    assert after.data["count"] == 2
+    assert after.time_ms > before.time_ms
 
 
 def test_what_was_deleted_is_gone_from_every_answer_and_what_comes_later_begins_anew(memory: Memory) -> None:

@@ -59,7 +59,11 @@ class SavingStory(Story):
                 for note in asked.notes()
                 for each in note.artifacts
             ]
-            return seen | {"notes": sorted(notes, key=repr), "artifacts": kept, "summary": asked.summary("chat")}
+            return seen | {
+                "notes": sorted(notes, key=repr),
+                "artifacts": kept,
+                "summary": asked.summary("chat"),
+            }
         return seen
 
     def learn(self, scratch: Path) -> None:

@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 from tests.faults.erasing import ErasingStory
+from tests.faults.mirroring import MirroringStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -713,5 +714,6 @@ STORIES = {
         FollowingStory,
         ErasingStory,
         SavingStory,
+        MirroringStory,
     )
 }

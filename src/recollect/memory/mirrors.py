@@ -8,6 +8,7 @@ what came later is folded in when it is asked for. So nothing needs a lock that 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
 import time
@@ -49,6 +50,7 @@ class _Known:
 
     records: set[str] = field(default_factory=set)  # ids of the entries that are there
     lines: int = 0  # of this host's source
+    through: int = 0  # as many of them are in what was last noted
     data: dict[str, Any] | None = None
     time_ms: int = 0
 
@@ -69,19 +71,14 @@ class Mirrors:
             self._forget_if_others_wrote()
             known = self._known.get(key) or self._look(key, fold)
             fresh = list(_fresh(entries, set(known.records)))
-            if not fresh:
-                return
-            is_alone = self._write(mirror_file(key), [_line(entry) for entry in fresh])
-            if is_alone and key in self._known:
-                known.records.update(_records(fresh))
-                known.lines += len(fresh)
-                known.data = fold(known.data, fresh) if not key.subpath else None
-            else:
-                known = self._look(key, fold)
-            if not key.subpath:
-                known.time_ms = max(_now_ms(), known.time_ms + 1)
-                stored = Stored(known.time_ms, known.lines, known.data or {})
+            if fresh:
+                known = self._keep(key, known, fresh, fold)
+            if (
+                not key.subpath and known.through != known.lines
+            ):  # what failed the last time is made good, too
+                stored = Stored(max(_now_ms(), known.time_ms + 1), known.lines, known.data or {})
                 self._write(sidecar_file(key), [sidecar_line(stored)])
+                known.time_ms, known.through = stored.time_ms, stored.through
 
     def load(self, key: MirrorKey) -> list[MirroredEntry] | None:
         """Every entry of a transcript in order, each id once; None where there is none, or it was deleted."""
@@ -114,8 +111,6 @@ class Mirrors:
             for each in sorted((each for each in below if each in keys), reverse=True):
                 self._write(mirror_file(each), [tombstone_line(each, now_ms)])
                 self._known.pop(each, None)
-            if key in keys and not key.subpath:
-                self._write(sidecar_file(key), [sidecar_line(None, now_ms)])
 
     # -- underneath ------------------------------------------------------------------------
 
@@ -125,6 +120,16 @@ class Mirrors:
 
     def _view(self) -> contextlib.AbstractContextManager[View]:
         return self._memory._notes_view()
+
+    def _keep(self, key: MirrorKey, known: _Known, fresh: list[MirroredEntry], fold: Fold) -> _Known:
+        """Append entries; returns what is known of their transcript then."""
+        is_alone = self._write(mirror_file(key), [_line(entry) for entry in fresh])
+        if not is_alone:
+            return self._look(key, fold)
+        known.records.update(_records(fresh))
+        known.lines += len(fresh)
+        known.data = fold(known.data, fresh) if not key.subpath else None
+        return known
 
     def _write(self, file: SourceFile, lines: Sequence[bytes]) -> bool:
         """Append lines; whether nobody else appended anything since what is known was."""
@@ -166,10 +171,12 @@ class Mirrors:
         if key.subpath:
             return known
         stored = _stored(view, by_path.get(sidecar_file(key).path, ()), self._host)
-        known.time_ms = stored.time_ms if stored is not None else 0
+        if stored is not None:
+            known.time_ms = stored.time_ms
         own = next((each for each in sources if each.host == self._host), None)
-        if stored is not None and own is not None and not own.thinned and stored.through <= known.lines:
-            rest = list(_since(view, own, stored.through)) if stored.through < known.lines else []
+        if stored is not None and own is not None and _is_of(stored, own):
+            known.through = stored.through
+            rest = list(_from(view, own, stored.through)) if stored.through < known.lines else []
             known.data = fold(stored.data, rest) if rest else stored.data
             return known
         try:
@@ -251,15 +258,16 @@ def _living(view: View, sources: Sequence[Source], host: str) -> Iterator[Mirror
     return iter(found)
 
 
-def _since(view: View, source: Source, line: int) -> Iterator[MirroredEntry]:
-    """The entries of a source from a line on."""
-    found: list[MirroredEntry] = []
-    for number, record in enumerate(_decoded(view, source)):
-        if is_tombstone(record):
-            found.clear()
-        elif number >= line and type(record) is dict:
-            found.append(record)
-    return iter(found)
+def _from(view: View, source: Source, line: int) -> Iterator[MirroredEntry]:
+    """The entries of a source from a line on, behind which nothing was deleted."""
+    return (record for record in itertools.islice(_decoded(view, source), line, None) if type(record) is dict)
+
+
+def _is_of(stored: Stored, source: Source) -> bool:
+    """Whether a summary is of lines that the source still has, all of them, and none that were deleted."""
+    since = source.cursor.state.get("since", 0)
+    is_after_all_deleted = since == source.lines or stored.through > source.lines - since
+    return not source.thinned and stored.through <= source.lines and is_after_all_deleted
 
 
 def _stored(view: View, sources: Sequence[Source], host: str) -> Stored | None:

@@ -92,16 +92,14 @@ def is_tombstone(record: Any) -> bool:
     return type(record) is list and record[:2] == _TOMBSTONE
 
 
-def sidecar_line(stored: Stored | None, time_ms: int = 0) -> bytes:
-    """What was stored, as a line; without it, that everything was deleted."""
-    if stored is None:
-        return json.dumps({"type": DELETED, "time_ms": time_ms}).encode("ascii")
+def sidecar_line(stored: Stored) -> bytes:
+    """What was stored, as a line."""
     told = {"type": STORED, "time_ms": stored.time_ms, "through": stored.through, "data": stored.data}
     return json.dumps(told, separators=(",", ":")).encode("ascii")
 
 
 def stored_of(record: Any) -> Stored | None:
-    """What a line of the sidecar says was stored; None where it says that all of it was deleted."""
+    """What a line of the sidecar says was stored; None where it says nothing of that."""
     record = dict_of(record)
     if record.get("type") != STORED:
         return None
@@ -162,7 +160,7 @@ class SidecarParser:
 
     def parse(self, record: Any, /) -> Parsed:
         kind = text_of(dict_of(record).get("type"))
-        return Parsed(f"sdk/{kind}", ()) if kind in (STORED, DELETED) else unknown(kind)
+        return Parsed(f"sdk/{kind}", ()) if kind == STORED else unknown(kind)
 
     def document(self, data: bytes, /) -> Parsed:
         return unknown("document")
