@@ -1,4 +1,4 @@
-"""What code saves: notes, changes, deletions and artifacts, each acknowledged, and a rewrite that drops some."""
+"""What code saves: notes, changes, deletions, artifacts, each acknowledged; and a rewrite that drops some."""
 
 from __future__ import annotations
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from recollect.values.conversation import Conversation
     from recollect.values.fidelity import Delivered
     from recollect.values.hits import Fresh, Results
+    from recollect.values.notes import Vector
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
@@ -418,13 +419,15 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
+        vector: Vector | None = None,
     ) -> Results:
         """What was said or done about something, best first; docs/search.md has the query language.
 
         `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
         `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
-        `Results.sessions`, with what was asked there and what it came to.
+        `Results.sessions`, with what was asked there and what it came to. A `vector` is compared with those
+        that notes were saved with, in place of meaning as our embedder has it.
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
@@ -445,6 +448,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             collapse,
             now,
             by_session,
+            given=self._checked_question(vector),
         )
         waiting = self._fold_if_free()
         results = self.indexes.search(

@@ -66,6 +66,7 @@ class Saving:
     """The part of a `Memory` that is written by whoever uses it."""
 
     _dims = 0  # of the caller's vectors, once that is known
+    _written_ms = 0  # when something was last saved
 
     def save(
         self,
@@ -98,7 +99,7 @@ class Saving:
 
         Those of several sessions are a write for each session, and more than 48 MiB are several.
         """
-        now_ms, made = _now_ms(), []
+        now_ms, made = self._moment_ms(), []
         for each in notes:
             given = NewNote(each) if isinstance(each, str) else each
             made.append((_checked(given, now_ms), bool(given.id), dict(given.artifacts or {})))
@@ -146,7 +147,7 @@ class Saving:
 
     def update_batch(self, changes: Iterable[tuple[Note, Mapping[str, Any]]]) -> list[Note]:
         """Change some notes with one write, each as `update` does; returns them as they then are."""
-        now_ms, made = _now_ms(), []
+        now_ms, made = self._moment_ms(), []
         lines: dict[str, list[bytes]] = {}
         for note, given in changes:
             changed, artifacts = _changed(note, given, now_ms)
@@ -164,10 +165,11 @@ class Saving:
         """Take notes back; returns how many there were. `compact` gives back their room."""
         wanted = [ids] if isinstance(ids, str) else list(ids)
         found = [note for note in self.get_many(wanted, session=session) if note is not None]
-        now_ms = _now_ms()
+        now_ms = self._moment_ms()
         lines: dict[str, list[bytes]] = {}
         for note in found:
-            line = line_of(delete_record(note.id, now_ms, checked_name(author, "an author")))
+            time_ms = max(now_ms, note.updated_ms + 1)  # whatever a clock says
+            line = line_of(delete_record(note.id, time_ms, checked_name(author, "an author")))
             lines.setdefault(note.session, []).append(line)
         self._append_lines(lines)
         return len(found)
@@ -253,7 +255,7 @@ class Saving:
     ) -> None:
         """Say what a session is about: its title, its summary, its time. Said again, the last word counts."""
         name = _checked_session(id, project)
-        now_ms = _now_ms()
+        now_ms = self._moment_ms()
         record: dict[str, Any] = {"type": SESSION, "time_ms": now_ms}
         parts = {
             "title": checked_text(title),
@@ -278,6 +280,11 @@ class Saving:
         return str(record.get("summary") or "")
 
     # -- underneath ------------------------------------------------------------------------
+
+    def _moment_ms(self) -> int:
+        """Now, and never twice: what was written later is known to be later, in whichever store it stands."""
+        self._written_ms = max(_now_ms(), self._written_ms + 1)
+        return self._written_ms
 
     def _append_lines(self, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Make the lines of some sessions durable, those of one session together."""
@@ -338,6 +345,16 @@ class Saving:
             )
         self._dims = known
 
+    def _checked_question(self, vector: Vector | None) -> bytes:
+        """A vector to search with; UsageError where it cannot be compared with those there are."""
+        given = _checked_vector(vector)
+        dims = self.vector_dims() if given else 0
+        if given and not dims:
+            raise UsageError("no note of this memory has a vector", hint="save(..., vector=...) gives it one")
+        if given and len(given) != 4 * dims:
+            raise UsageError(f"a vector of {len(given) // 4} numbers, where those of this memory have {dims}")
+        return given
+
     def vector_dims(self) -> int:
         """How many numbers the caller's own vectors have; 0 while there are none."""
         if not self._dims:
@@ -367,7 +384,7 @@ def _checked(given: NewNote, now_ms: int) -> Note:
         project,
         checked_name(given.author, "an author"),
         time_ms,
-        time_ms,
+        now_ms,
         _checked_metadata(given.metadata),
         _checked_vector(given.vector),
     )
@@ -422,7 +439,8 @@ def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, d
         now_ms,
     )
     vector = made.vector if "vector" in given else note.vector
-    changed = replace(made, updated_ms=now_ms, vector=vector, artifacts=note.artifacts)
+    moment = max(now_ms, note.updated_ms + 1)
+    changed = replace(made, updated_ms=moment, vector=vector, artifacts=note.artifacts)
     return changed, dict(given["artifacts"] or {}) if "artifacts" in given else None
 
 

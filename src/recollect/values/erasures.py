@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from recollect.light.sources import MEMORY
+
 HASH_BYTES = 12
 SALT_BYTES = 16
 
@@ -82,8 +84,14 @@ class Erased:
         return bool(self._lines)
 
     def has_session(self, agent: str, host: str, id_: str) -> bool:
-        return bool(id_) and any(
-            hash_of_session(salt, agent, host, id_) in held for salt, held in self._sessions.items()
+        """Whether a session was erased, so that nothing of it comes back.
+
+        What code saves under the same name afterwards is new: of its erased sessions the lines stay away.
+        """
+        return (
+            bool(id_)
+            and agent != MEMORY
+            and any(hash_of_session(salt, agent, host, id_) in held for salt, held in self._sessions.items())
         )
 
     def has_entry(self, id_: str) -> bool:

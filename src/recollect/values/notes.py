@@ -66,7 +66,9 @@ class KeptArtifact:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A saved note as it is now. `entry` is the short id of its entry, which hits of a search have.
+    """A saved note as it is now. `updated_ms` is when it was last saved.
+
+    `entry` is the short id of its entry, which hits of a search have.
 
     `vector` is what the caller gave, as float32 bytes, little-endian; `Memory.vector` makes an array of it.
     """
