@@ -18,7 +18,7 @@ CORES := -n auto --dist worksteal
 
 # An environment that was begun and failed is begun again.
 .DELETE_ON_ERROR:
-.PHONY: start test test-full test-agents agents test-integrations wheel-check lint lock bench clean
+.PHONY: start test test-full test-agents agents integrations test-integrations wheel-check lint lock bench clean
 
 start: $(VENV)/installed
 	@$(BIN)/recollect start
@@ -41,7 +41,9 @@ endif
 test-agents: $(VENV)/tested agents
 	$(BIN)/python -m pytest -m agents tests/clients
 
-test-integrations: $(INTEGRATIONS)/installed
+integrations: $(INTEGRATIONS)/installed
+
+test-integrations: integrations
 	$(INTEGRATIONS)/bin/python -m pytest -m integrations tests/integrations
 
 wheel-check: $(VENV)/tested

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import ROOT
+from tests.support.children import environment
 from tests.support.memories import HOST, open_memory, scratch
 
 from recollect.agents.claude.mirror import entry_line, mirror_file, mirrored_key
@@ -266,6 +269,39 @@ def test_merging_and_compacting_carry_sessions_with_all_that_is_known_of_them(tm
         assert listed.data == {"count": 3, "first": 1, "last": 3}
         mirrors.delete(KEY)
         assert mirrors.load(KEY) is None
+
+
+APPENDING = """
+import sys
+from pathlib import Path
+from tests.support.memories import open_memory
+from tests.test_memory_mirrors import KEY, fold, user
+with open_memory(Path(sys.argv[1])) as memory:
+    mirrors = memory.mirrors()
+    for n in range(10_000):
+        mirrors.append(KEY, [user(f"said {n}"), {"type": "x", "n": n}], fold)
+        print(n, flush=True)
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [1, 7, 40])
+def test_a_process_that_is_killed_between_appends_loses_nothing_it_acknowledged(
+    tmp_path: Path, acknowledged: int
+) -> None:
+    path = tmp_path / "memory.h5"
+    words = [sys.executable, "-c", APPENDING, str(path)]
+    with subprocess.Popen(words, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        told = [int(child.stdout.readline()) for _ in range(acknowledged)]
+        child.kill()
+    with open_memory(path) as memory:
+        found = memory.mirrors().load(KEY) or []
+        said = [(user(f"said {n}"), {"type": "x", "n": n}) for n in range(len(found) // 2)]
+        assert found == [entry for pair in said for entry in pair]  # a batch is there whole
+        assert len(said) > told[-1]
+        (listed,) = memory.mirrors().sessions(KEY.project, fold)
+        assert listed.data["count"] == len(found)
+        assert memory.check() == []
 
 
 TEXTS = st.text(st.characters(codec=None), max_size=20)  # half pairs, too

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeVar
 
 from recollect.integrations.opened import Opened, Where
+from recollect.memory import Memory
 from recollect.values.errors import UsageError
 from recollect.values.notes import METADATA_BYTES_MAX, TEXT_BYTES_MAX, NewNote, Note
 
@@ -43,7 +44,8 @@ class Items:
 
     def add(self, said: Iterable[Said]) -> None:
         """Keep items behind those that are there, with one write."""
-        notes = [self._note(each) for each in said]
+        name, channel = self._session, self._channel
+        notes = [note_of(each.item, each.text, each.role, session=name, channel=channel) for each in said]
         with self._lock:
             if notes:
                 self._opened.memory.save_batch(notes)
@@ -51,7 +53,8 @@ class Items:
     def last(self, count: int | None = None) -> list[Any]:
         """All items, or the last few, in order."""
         with self._lock:
-            return [self._item(note) for note in self._opened.memory.notes(session=self._session, last=count)]
+            memory = self._opened.memory
+            return [item_of(memory, note) for note in memory.notes(session=self._session, last=count)]
 
     def pop(self) -> Any | None:
         """Take the last item out; None where there is none."""
@@ -60,7 +63,7 @@ class Items:
             note = next(iter(memory.notes(session=self._session, last=1)), None)
             if note is None:
                 return None
-            item = self._item(note)
+            item = item_of(memory, note)
             memory.delete(note.id, session=self._session)
             return item
 
@@ -74,23 +77,27 @@ class Items:
         """Close the store, unless the memory was handed over."""
         self._opened.close()
 
-    def _note(self, said: Said) -> NewNote:
-        try:
-            data = json.dumps(said.item, allow_nan=False).encode("ascii")
-        except (TypeError, ValueError, RecursionError) as error:
-            raise UsageError(f"an item is what JSON can say: {error}") from error
-        is_long = len(data) + _AROUND_BYTES > METADATA_BYTES_MAX
-        return NewNote(
-            said.text[:_CHARS_MAX],
-            session=self._session,
-            role=said.role,
-            channel=self._channel,
-            metadata=None if is_long else {ITEM: said.item},
-            artifacts={ITEM: data} if is_long else None,
-        )
 
-    def _item(self, note: Note) -> Any:
-        if ITEM in note.metadata:
-            return note.metadata[ITEM]
-        data = self._opened.memory.artifact(note.id, ITEM, session=self._session)
-        return json.loads(bytes(data))
+def note_of(item: Any, text: str, role: str, *, session: str, channel: str, id_: str = "") -> NewNote:
+    """A note that is found by a text and has an item in it, whatever its size."""
+    try:
+        data = json.dumps(item, allow_nan=False).encode("ascii")
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"an item is what JSON can say: {error}") from error
+    is_long = len(data) + _AROUND_BYTES > METADATA_BYTES_MAX
+    return NewNote(
+        text[:_CHARS_MAX],
+        id_,
+        session,
+        role,
+        channel=channel,
+        metadata=None if is_long else {ITEM: item},
+        artifacts={ITEM: data} if is_long else None,
+    )
+
+
+def item_of(memory: Memory, note: Note) -> Any:
+    """The item in a note, as it was."""
+    if ITEM in note.metadata:
+        return note.metadata[ITEM]
+    return json.loads(bytes(memory.artifact(note.id, ITEM, session=note.session)))

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import TypeVar
 
 from recollect.memory import Memory
 from recollect.values.errors import UsageError
 
 Where = Memory | str | os.PathLike[str] | None
-
-_Answer = TypeVar("_Answer")
 
 
 def missing(extra: str, error: ImportError) -> UsageError:
@@ -40,6 +36,3 @@ class Opened:
         if not isinstance(self._where, Memory) and self._memory is not None:
             self._memory.close()
             self._memory = None
-
-    def ask(self, verb: Callable[[Memory], _Answer]) -> _Answer:
-        return verb(self.memory)
