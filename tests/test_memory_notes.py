@@ -289,6 +289,62 @@ class TestGivenVectors:
             memory.search("x", vector=[1.0, 2.0], mode="text")
 
 
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("Thanks a lot!", "stock"),
+            ("That’s fine.", "stock"),
+            ("uv now", "fewer than 3 words"),
+            ("and then it is what it was", "say nothing"),
+            ("no, use uv", ""),
+            ("Actually port 5433", ""),
+            ("deploys go through staging first", ""),
+            ("", "fewer"),
+        ],
+    )
+    def test_the_gate_keeps_what_says_something(self, memory: Memory, text: str, why: str) -> None:
+        assert bool(memory.worth(text)) == bool(why)
+        assert why in memory.worth(text)
+        assert bool(memory.save(text, gate=True)) is not bool(why)
+        assert memory.count() == (not why)
+
+    def test_the_gate_keeps_nothing_twice(self, memory: Memory) -> None:
+        assert memory.save("deploys of the harbor go through staging first", gate=True)
+        assert "kept already" in memory.worth("Deploys of the harbor go through staging first.")
+        assert memory.save("the tide table is imported every night at two", gate=True)
+
+    def test_what_was_shown_before_is_lifted_and_fades(self, memory: Memory) -> None:
+        memory.save_batch([NewNote(f"harbor fact {word}", id=word) for word in ("alpha", "beta", "gamma")])
+        before = [hit.stored.entry.text for hit in memory.search("harbor fact").hits]
+        last = memory.search(before[-1], activated=True, limit=1).hits[0].stored.entry.text
+        assert last == before[-1]
+        for _ in range(20):
+            memory.search(last, activated=True, limit=1)
+        lifted = memory.search("harbor fact", activated=True).hits
+        assert lifted[0].stored.entry.text == last
+        assert lifted[0].parts["activation"] == 4.0
+        assert [hit.stored.entry.text for hit in memory.search("harbor fact").hits] == before, "only if asked"
+        for _ in range(400):
+            memory.tick()
+        assert "activation" in memory.search("harbor fact", activated=True).hits[0].parts
+        assert memory.search("harbor fact", activated=True).hits[0].parts["activation"] < 1.5
+        with pytest.raises(UsageError, match="one page"):
+            memory.search("harbor", activated=True, offset=3)
+
+    def test_weights_that_cannot_be_kept_are_no_error(self, file: Memory, tmp_path: Path) -> None:
+        file.save("harbor fact")
+        file.search("harbor")
+        file.tick()
+        (found,) = (tmp_path / "cache").glob("*/activation.db")
+        assert found.stat().st_mode & 0o777 == 0o600
+        found.write_bytes(b"no database at all" * 100)
+        assert len(file.search("harbor", activated=True).hits) == 1
+        found.unlink()
+        found.symlink_to("/dev/null")
+        assert len(file.search("harbor", activated=True).hits) == 1
+
+
 class TestErasing:
     def test_an_erased_note_is_in_no_line_and_saving_goes_on(self, file: Memory) -> None:
         file.save("CanaryWord stays nowhere", id="c", session="chat")

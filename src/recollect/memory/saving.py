@@ -37,6 +37,7 @@ from recollect.values.notes import (
     KeptArtifact,
     NewNote,
     Note,
+    Speaker,
     checked_name,
     checked_role,
     checked_tags,
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     import datetime
 
     from recollect.memory import Memory
+    from recollect.memory.activation import Activation
     from recollect.store.contract import View
+    from recollect.values.hits import Results
     from recollect.values.notes import Artifact, Vector
 
     Time = float | datetime.datetime | None
@@ -83,12 +86,16 @@ class Saving:
         metadata: Mapping[str, Any] | None = None,
         vector: Vector | None = None,
         artifacts: Mapping[str, Artifact] | None = None,
+        gate: bool = False,
     ) -> str:
         """Keep a note for good; returns its id. It is durable, and everyone sees it, when this returns.
 
         One of an `id` that the session has takes the earlier one's place. Without a `session` it is one of
-        the notes of its `project`, or of no project.
+        the notes of its `project`, or of no project. With a `gate` it is kept only if it is `worth` it, and
+        the id is "" where it is not.
         """
+        if gate and self.worth(text):
+            return ""
         note = NewNote(
             text, id, session, role, tags, channel, project, author, time, metadata, vector, artifacts
         )
@@ -174,6 +181,27 @@ class Saving:
         self._append_lines(lines)
         return len(found)
 
+    def undo(self, id: str, *, session: str = "") -> Note | None:
+        """Let a note be what it was before it was last saved, changed or deleted.
+
+        None where there was none before: then it is deleted. What `compact` dropped is gone.
+        """
+        with self._notes_view() as view:
+            sessions = _own_sessions(view)
+            row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
+            lines = [line for line, held in view.record_lines([id])[0] if held == row]
+            if not lines:
+                raise NotFound(f"there is no note {id[:80]!r}, and never was")
+            told = [each.data for each in view.lines_at(lines[-2:])]
+        before = note_of(_decoded(told[0]), sessions[row]) if len(told) > 1 else None
+        now_ms = self._moment_ms()
+        if before is None:
+            line = line_of(delete_record(id, now_ms))
+        else:
+            line = _line(replace(before, updated_ms=now_ms), again=True)
+        self._append_lines({sessions[row]: [line]})
+        return None if before is None else self.get(id, session=sessions[row])
+
     # -- asked for again -------------------------------------------------------------------
 
     def get(self, id: str, *, session: str = "") -> Note:
@@ -240,6 +268,41 @@ class Saving:
             raise NotFound(f"note {id!r} has no artifact {name!r}", hint=f"it has {named}")
         with self._notes_view() as view:
             return unpacked(kept, self._pieces(view, kept, note.session))
+
+    def worth(self, text: str) -> str:
+        """Why a sentence is not worth keeping; "" where it is. Nothing is kept for having been asked.
+
+        Stock phrases and empty words are not, nor what something that is kept already says as well.
+        """
+        from recollect.insight.worth import KNOWN_COSINE, NEAREST, why_not
+
+        if why := why_not(checked_text(text)):
+            return why
+        self._memory._fold_if_free()
+        with self._memory.indexes.asking(meaning=True) as search:
+            near = search.cosines(text, NEAREST)
+        return "the same is kept already" if max(near, default=0.0) > KNOWN_COSINE else ""
+
+    def tick(self) -> None:
+        """Let fade what `search(activated=True)` lifts: to be called once a session, or once a day."""
+        self._activation().tick()
+
+    def _activated(self, results: Results, limit: int) -> Results:
+        activation = self._activation()
+        hits = activation.ordered(results.hits)[:limit]
+        activation.reinforce([hit.id for hit in hits])
+        return replace(results, hits=hits)
+
+    def _activation(self) -> Activation:
+        from recollect.memory.activation import Activation
+
+        return Activation(self._memory.config.cache, self._memory.info().id)
+
+    def speaker(self, text: str, folder: str = "") -> Speaker:
+        """Which running conversation asks for a text to be kept, and whether only a tool ever said it."""
+        from recollect.memory.vouching import speaker
+
+        return speaker(self._memory, text, folder or os.getcwd())
 
     def add_session(
         self,

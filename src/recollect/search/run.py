@@ -195,6 +195,16 @@ class Search:
             return [0.0] * len(texts)
         return [float(each) for each in near]
 
+    def cosines(self, text: str, count: int) -> list[float]:
+        """How near the nearest entries are to a text by meaning, -1 to 1; none where nobody can tell."""
+        if self._vectors is None or not text.strip():
+            return []
+        try:
+            (vector,) = self._vectors.embedder.encode([text])
+        except EmbedderFailed:
+            return []
+        return [float(each) for each in self._vectors.nearest(vector, count)[1]]
+
     def rows(self, node: Node, limit: int) -> Array:
         """The entries that satisfy a query, the newest first."""
         return self._text.newest(self._matcher.ranked(node), limit).rows

@@ -89,6 +89,18 @@ class Note:
     entry: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who asks for something to be kept: an agent and its session, "" where nothing shows which.
+
+    `only_returned`: as far as is known, only a tool ever said it.
+    """
+
+    agent: str = ""
+    session: str = ""
+    only_returned: bool = False
+
+
 def checked_name(value: str, what: str, chars_max: int = NAME_CHARS_MAX) -> str:
     """A name as it is kept; UsageError for what nobody could type, show or find again."""
     if not isinstance(value, str):
