@@ -11,6 +11,7 @@ _NEEDS = {
     "test_claude_agent_sdk.py": "claude_agent_sdk",
     "test_claude_client.py": "claude_agent_sdk",
     "test_langgraph.py": "langgraph",
+    "test_page.py": "langgraph",
     "test_openai_agents.py": "agents",
     "test_pydantic_ai.py": "pydantic_ai",
 }
