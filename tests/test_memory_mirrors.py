@@ -239,6 +239,8 @@ def test_what_is_erased_is_gone_with_its_summary(tmp_path: Path) -> None:
         assert memory.mirrors().sessions(KEY.project, told) == []
         assert memory.mirrors().subpaths(KEY.project, SESSION) == []
         assert not memory.verify_erasure(receipt, ["about walruses and their tusks"])["found"]
+        mirrors.append(KEY, [user("back again")], told)  # what was erased stays away
+        assert mirrors.load(KEY) is None
 
 
 def test_entries_that_json_cannot_say_are_refused_and_nothing_is_kept(memory: Memory) -> None:
