@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.mirroring import MirroringStory
 from tests.faults.relating import RelatingStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
@@ -726,5 +727,6 @@ STORIES = {
         SavingStory,
         MaskingStory,
         RelatingStory,
+        MirroringStory,
     )
 }

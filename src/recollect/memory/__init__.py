@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from recollect.intake.own import OwnLogs
     from recollect.memory.fleet import Fleet
     from recollect.memory.graph import MemoryGraph
+    from recollect.memory.mirrors import Mirrors
     from recollect.search.indexes import Indexes
     from recollect.search.project_names import ProjectNames
     from recollect.search.projects import NamedViews
@@ -140,6 +141,12 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         from recollect.memory.fleet import Fleet
 
         return Fleet(self, self._store)
+
+    def mirrors(self) -> Mirrors:
+        """Sessions that an SDK mirrors into this memory; what it knows of them is kept between its verbs."""
+        from recollect.memory.mirrors import Mirrors
+
+        return Mirrors(self, self._store)
 
     def ingest(
         self,

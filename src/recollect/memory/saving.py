@@ -361,7 +361,7 @@ class Saving:
         """Make the lines of some sessions durable, those of one session together."""
         memory = self._memory
         for session, each in lines.items():
-            for data in _frames(each):
+            for data in frames(each):
                 self._appended += len(data)
                 if self._appended > LOOK_BYTES:
                     self._fold_long_journal()
@@ -568,7 +568,7 @@ def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
 
 
-def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
+def frames(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines as the bytes of appends, as few as there can be."""
     if len(lines) == 1:
         yield lines[0] + b"\n"
