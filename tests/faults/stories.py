@@ -18,6 +18,8 @@ from unittest import mock
 
 import numpy as np
 from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.mirroring import MirroringStory
+from tests.faults.relating import RelatingStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -724,5 +726,7 @@ STORIES = {
         ErasingStory,
         SavingStory,
         MaskingStory,
+        RelatingStory,
+        MirroringStory,
     )
 }
