@@ -8,6 +8,7 @@ from __future__ import annotations
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncMemory",
     "DerivedDamaged",
     "EmbedderFailed",
     "Entry",
@@ -16,8 +17,10 @@ __all__ = [
     "Hit",
     "Kind",
     "Memory",
+    "NewNote",
     "NotAStore",
     "NotFound",
+    "Note",
     "RecollectError",
     "Results",
     "Session",
@@ -37,10 +40,13 @@ __all__ = [
 
 # Where each of them lives; what is not here is an error.
 _HOMES = {
+    "AsyncMemory": "recollect.memory.asynchronous",
     "Entry": "recollect.values.records",
     "Hit": "recollect.values.hits",
     "Kind": "recollect.values.records",
     "Memory": "recollect.memory",
+    "NewNote": "recollect.values.notes",
+    "Note": "recollect.values.notes",
     "Results": "recollect.values.hits",
     "Session": "recollect.values.stored",
     "Wanted": "recollect.values.erasures",
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from recollect.memory import Memory
+    from recollect.memory.asynchronous import AsyncMemory
     from recollect.values.erasures import Wanted
     from recollect.values.errors import (
         DerivedDamaged,
@@ -72,6 +79,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from recollect.values.hits import Hit, Results
+    from recollect.values.notes import NewNote, Note
     from recollect.values.records import Entry, Kind
     from recollect.values.stored import Session
 

@@ -38,6 +38,7 @@ _STYLES = {
     Kind.RESULT: "dim",
     Kind.THOUGHT: "italic dim",
     Kind.SUMMARY: "bold magenta",
+    Kind.NOTE: "bold yellow",
 }
 
 
@@ -115,7 +116,7 @@ def _entry(entry: Entry, strange: bool, args: argparse.Namespace) -> Iterator[Li
     if entry.kind not in (Kind.CALL, Kind.RESULT):
         yield []
     yield head
-    whole = args.full or entry.kind in (Kind.PROMPT, Kind.ANSWER)
+    whole = args.full or entry.kind in (Kind.PROMPT, Kind.ANSWER, Kind.NOTE)
     for line in _body(entry.text, 0 if whole else args.lines):
         yield [_MARGIN, line] if line else []
 

@@ -21,6 +21,7 @@ _ROLES: dict[Kind, Role] = {
     Kind.PROMPT: "user",
     Kind.RESULT: "user",
     Kind.SUMMARY: "user",
+    Kind.NOTE: "user",
     Kind.ANSWER: "assistant",
     Kind.CALL: "assistant",
 }
@@ -67,7 +68,7 @@ def message_of(stored: StoredEntry, agent: str) -> Message | None:
         stored.session,
         entry.time_ms,
         entry.model if role == "assistant" else "",
-        note=entry.kind is Kind.SUMMARY,
+        note=entry.kind in (Kind.SUMMARY, Kind.NOTE),
         meta=bool(entry.flags & Flag.META),
     )
 

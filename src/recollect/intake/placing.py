@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 from recollect.store.contract import Writer
-from recollect.values.records import Framing, Segment
+from recollect.values.records import BEHIND, Framing, Segment
 from recollect.values.stored import Source, source_bytes
+
+JOINED_BYTES = 4 << 20  # of appends that are taken as one
 
 
 class Placing:
@@ -72,3 +77,29 @@ class Placing:
                 at += len(piece)
             self._tail = (*name, start, b"".join(kept))
         return self._tail[3][start - self._tail[2] :]
+
+
+def joined(pending: Iterable[tuple[int, Segment]]) -> Iterator[tuple[int, Segment]]:
+    """The same segments, those that come behind one another in a source as one, under the last one's number.
+
+    What is saved one by one is many of them, and each that is taken costs as much as a hundred lines.
+    """
+    together: list[Segment] = []
+    size, last = 0, 0
+    for number, segment in pending:
+        first = together[0] if together else None
+        if first is not None and (
+            segment.offset != BEHIND
+            or (segment.source, segment.host) != (first.source, first.host)
+            or size >= JOINED_BYTES
+        ):
+            yield last, replace(first, data=b"".join(each.data for each in together))
+            together, size = [], 0
+        if segment.offset == BEHIND:
+            together.append(segment)
+            size += len(segment.data)
+        else:
+            yield number, segment
+        last = number
+    if together:
+        yield last, replace(together[0], data=b"".join(each.data for each in together))

@@ -8,7 +8,7 @@ store knows to be replaced. What comes out depends on the chains alone, not on t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, cast
 
@@ -16,6 +16,8 @@ import numpy as np
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of
+from recollect.intake.exports import noted_origin
+from recollect.intake.masked import as_altered, masked_facts
 from recollect.intake.reparse import kept_of
 from recollect.store.contract import Array, PackedLines, PacksLines, View
 from recollect.values.erasures import NOTHING_ERASED, Erased
@@ -29,7 +31,8 @@ class Version:
     """One version of a source in one store, and what that store knows of its session.
 
     `part` is the number of the store; the first one is that in which all come together. `seen`: what the
-    store says of how the file looked is believed. `said`: its lines, where they are not those of the store.
+    store says of how the file looked is believed. `altered`: what lines became whose secrets were erased, by
+    their keys. `said`: its lines, where they are not those of the store.
     """
 
     part: int
@@ -38,11 +41,18 @@ class Version:
     before: SessionFacts
     seen: bool = True
     erased: Erased = NOTHING_ERASED
+    altered: Mapping[bytes, bytes] = field(default_factory=dict)
     said: tuple[StoredLine, ...] = field(default=(), kw_only=True)
 
     def lines(self) -> Iterator[StoredLine]:
-        """Its lines, without those that were erased."""
+        """Its lines, without those that were erased, and without their secrets where these were."""
         lines = iter(self.said) if self.said else self.view.lines(self.source)
+        if self.erased.has_masks:
+            masked = (as_altered(line, self.erased, self.altered) for line in self._unerased(lines))
+            return (line for line in masked if line is not None)
+        return self._unerased(lines)
+
+    def _unerased(self, lines: Iterator[StoredLine]) -> Iterator[StoredLine]:
         if not self.source.thinned or self.said:
             return without_erased(lines, self.erased)
         if not self.erased.has_lines:
@@ -51,8 +61,10 @@ class Version:
         return (line for line, key in pairs if not _is_erased(self.erased, line, key))
 
     def packed(self, bytes_max: int) -> PackedLines | None:
-        """The lines of the store for another process, if they are all its own; erased ones too."""
-        if self.said or self.source.thinned or not hasattr(self.view, "packed_lines"):
+        """The lines of the store for another process, erased ones too; None where they are others here."""
+        if self.said or self.source.thinned or self.erased.has_masks:
+            return None
+        if not hasattr(self.view, "packed_lines"):
             return None
         return cast("PacksLines", self.view).packed_lines(self.source, bytes_max)
 
@@ -68,19 +80,24 @@ class Version:
 
     def thinned(self) -> Version:
         """The same, known to be not its file any more where lines of it were erased."""
-        keys = self.view.line_keys(self.source) if self.erased.has_lines else iter(())
-        if not any(map(self.erased.has_line, keys)):
+        asked = self.erased.has_lines or self.erased.has_masks
+        keys = self.view.line_keys(self.source) if asked else iter(())
+        if not any(self.erased.has_line(key) or self.erased.is_masked(key) for key in keys):
             return self
-        count = sum(1 for _ in self.lines())
-        if count == self.source.lines:
+        lines = list(self.lines())
+        count = len(lines)
+        if count == self.source.lines and not any(line.key for line in lines):
             return self
         cursor = replace(self.source.cursor, thinned=True)
-        return replace(self, source=replace(self.source, lines=count, cursor=cursor))
+        before = masked_facts(self.before) if any(line.key for line in lines) else self.before
+        return replace(self, before=before, source=replace(self.source, lines=count, cursor=cursor))
 
     @property
     def is_evicted(self) -> bool:
-        """Whether the store let bytes of it go."""
-        return self.source.thinned and any(line.is_evicted for line in self.view.lines(self.source))
+        """Whether the store let bytes of it go, or altered them."""
+        return self.source.thinned and any(
+            line.is_evicted or line.key for line in self.view.lines(self.source)
+        )
 
     @property
     def name(self) -> tuple[str, str]:
@@ -129,7 +146,7 @@ def without_erased(lines: Iterator[StoredLine], erased: Erased) -> Iterator[Stor
 
 def _is_erased(erased: Erased, line: StoredLine, key: bytes = b"") -> bool:
     is_blank = not (line.is_evicted or line.data.strip())
-    return not is_blank and erased.has_line(key if line.is_evicted else line_key(line.data))
+    return not is_blank and erased.has_line(key if line.is_evicted else line.key or line_key(line.data))
 
 
 def unevicted(chains: Sequence[Chain]) -> Sequence[Chain]:
@@ -155,7 +172,7 @@ def join_chains(chains: Sequence[Chain], contents: Contents) -> list[Version]:
 
 
 def join_notes(chains: Sequence[Chain]) -> Version:
-    """What Recollect itself noted in several stores: every line of them once, in the order of their times."""
+    """What was noted in several stores: every line of them once, in the order in which they were written."""
     lines = {line.data: line for chain in chains for each in chain for line in each.lines()}
     said = tuple(sorted(lines.values(), key=lambda line: (_noted_ms(line.data), line.data)))
     newest = max((each for chain in chains for each in chain), key=_rank)
@@ -191,7 +208,8 @@ def _most(versions: Sequence[Version]) -> Version:
 def _rank(version: Version) -> tuple[object, ...]:
     source, cursor = version.source, version.source.cursor
     file = source.file
-    seen = cursor.mtime_ns, cursor.ctime_ns, cursor.size, cursor.inode, cursor.window, len(cursor.state)
+    known = len(cursor.state), str(noted_origin(cursor.state))
+    seen = cursor.mtime_ns, cursor.ctime_ns, cursor.size, cursor.inode, cursor.window, known
     return file.provenance, version.seen, seen, file.agent, int(file.role), source.session, source.parser
 
 
@@ -226,9 +244,12 @@ def _beginnings(version: Version, lengths: Sequence[int]) -> Iterator[bytes]:
         at += len(piece)
 
 
+_MOMENTS = ("updated_ms", "time_ms", "created_ms")  # when a line was written, the first that it tells
+
+
 def _noted_ms(data: bytes) -> int:
     try:
         record = dict_of(decode(data)[0])
     except BadLine:
         return 0
-    return count_of(record.get("time_ms")) or count_of(record.get("created_ms"))
+    return next(filter(None, (count_of(record.get(name)) for name in _MOMENTS)), 0)

@@ -15,6 +15,7 @@ WRITTEN_KEY = (
 WRITTEN_FROM_KEY = "writtenFrom"  # and from which session: a resume under a new id names no other
 
 NOTES = "recollect"  # the agent of sources in which Recollect itself notes what a person saved or decided
+MEMORY = "memory"  # the agent of sources in which code and people keep notes of their own
 
 Place = tuple[int, int, str, str]  # role, framing, session, parent session
 
@@ -26,6 +27,11 @@ _DASHES = (8, 13, 18, 23)
 def is_conversation(agent: str) -> bool:
     """Whether sessions and sources of this agent are what was said, not what Recollect noted itself."""
     return agent != NOTES
+
+
+def is_noted(agent: str) -> bool:
+    """Whether sources of this agent are in no file: lines that were added one by one, each with its time."""
+    return agent in (NOTES, MEMORY)
 
 
 def is_uuid(value: str) -> bool:

@@ -26,6 +26,7 @@ from recollect.memory.forgetting import Forgetting
 from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
 from recollect.memory.retained import Retained, refuse_evicted
+from recollect.memory.saving import Saving
 from recollect.store.registry import has_store, location, open_store
 from recollect.values.budgets import ASSEMBLE_TOKENS, CATALOG_TOKENS, READ_TOKENS, RECALL_TOKENS
 from recollect.values.errors import (
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from recollect.values.conversation import Conversation
     from recollect.values.fidelity import Delivered
     from recollect.values.hits import Fresh, Results
+    from recollect.values.notes import Vector
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
+LOOKED_AT = 3  # times the hits asked for, which may change places by how often they were shown
 INDEX_AGAIN_SECONDS = 0.25  # between looks whether another process that indexes is done
 _SPOOL_BYTES = 8 << 20
 
@@ -78,7 +81,7 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Joining, Retained, Forgetting):
+class Memory(Known, Joining, Retained, Forgetting, Saving):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:
@@ -341,6 +344,17 @@ class Memory(Known, Joining, Retained, Forgetting):
             source = main_source(view.sources(session), prefix)
             yield from source_bytes(source, view.lines(source))
 
+    def altered(self, prefix: str) -> list[int]:
+        """The numbers of the lines of a session's transcript that are not what its file has: secrets in them
+        were erased.
+        """
+        with self.view() as view:
+            sources = view.sources(find_session(view, prefix))
+            if not any(each.thinned for each in sources):
+                return []
+            source = main_source(sources, prefix)
+            return [number for number, line in enumerate(view.lines(source), 1) if line.key]
+
     def usage(self, by: str = "", *, only: UsageFilter | None = None) -> UsageReport:
         """Tokens and cost of everything, or of `only` some, grouped by day, model, project, session or agent.
 
@@ -410,22 +424,28 @@ class Memory(Known, Joining, Retained, Forgetting):
         by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
+        vector: Vector | None = None,
+        activated: bool = False,
     ) -> Results:
         """What was said or done about something, best first; docs/search.md has the query language.
 
         `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
         `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
-        `Results.sessions`, with what was asked there and what it came to.
+        `Results.sessions`, with what was asked there and what it came to. A `vector` is compared with those
+        that notes were saved with, in place of meaning as our embedder has it. `activated` lifts what was
+        shown so before, and notes what is shown now (docs/memory.md).
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
         from recollect.search.run import Request
 
+        if activated and (offset or by_session):
+            raise UsageError("activated changes the order of one page, and knows no offset and no sessions")
         request = Request(
             query[:QUERY_CHARS_MAX],
             mode,
-            limit,
+            limit * LOOKED_AT if activated else limit,
             offset,
             plain,
             tuple(near),
@@ -437,11 +457,14 @@ class Memory(Known, Joining, Retained, Forgetting):
             collapse,
             now,
             by_session,
+            given=self._checked_question(vector),
         )
         waiting = self._fold_if_free()
         results = self.indexes.search(
             request, waiting=waiting, seconds=CATCH_UP_SECONDS if seconds is None else seconds
         )
+        if activated:
+            results = self._activated(results, limit)
         return self._annotated(results, query, request)
 
     def _annotated(self, results: Results, query: str, request: Request) -> Results:
@@ -584,7 +607,7 @@ class Memory(Known, Joining, Retained, Forgetting):
         """Write a conversation where an agent looks for its past, to be opened in a folder."""
         from recollect.export.deliver import deliver
 
-        return deliver(
+        done = deliver(
             conversation,
             agent,
             home=Path.home(),
@@ -594,6 +617,9 @@ class Memory(Known, Joining, Retained, Forgetting):
             redacted=redacted,
             dry_run=dry_run,
         )
+        if done.path is not None:
+            self.note_copy(done.path, "written", conversation.sessions, masked=redacted)
+        return done
 
     def export(self, prefix: str, form: str, *, redacted: bool = True) -> Iterator[bytes]:
         """A session piece by piece: `raw`, byte for byte, or a page for people, secrets masked."""
@@ -850,12 +876,16 @@ class Memory(Known, Joining, Retained, Forgetting):
         return RepairReport(report.lines, old.lost_lines, old.lost, old.moved_to)
 
     def compact(self) -> CompactReport:
-        """Rewrite the store without what nothing refers to, packed more densely."""
+        """Rewrite the store without what nothing refers to, packed more densely.
+
+        Of notes that were deleted or changed since, the words go that no longer hold.
+        """
+        from recollect.memory.taken_back import taken_back
         from recollect.values.reports import CompactReport
 
         self.checkpoint()
         before = self.footprint().bytes
-        self._store.compact()
+        self._store.compact(taken_back)
         return CompactReport(before, self.footprint().bytes)
 
     def reparse(self, progress: Progress | None = None) -> ReparseReport:
@@ -880,7 +910,10 @@ class Memory(Known, Joining, Retained, Forgetting):
                 if not copied:
                     self._derive_into(copy)
                 self._fold_into(copy, pending)
-                return copy.footprint().bytes
+                written = copy.footprint().bytes
+        if isinstance(at, Path):
+            self.note_copy(at, "snapshot", None)
+        return written
 
     def _derive_into(self, target: Store) -> None:
         """Fill an empty store of whatever engine, line by line."""

@@ -39,7 +39,7 @@ HIT, BLOCK, CLOSING = 1.5, 0.5, 0.2
 WORDS, BESIDE, MEANING, EXACT = 0.5, 0.15, 0.4, 0.3
 NARRATION, QUESTION, SEEN = -1.0, -0.3, 0.4
 
-_SAID = (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY)  # a thought may be wrong, and was told to nobody
+_SAID = (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY, Kind.NOTE)  # a thought may be wrong, and was told to nobody
 _EXACT = re.compile(r"`[^`]+`|\d|/\w|\w_\w|[a-z][A-Z]|\*\*")
 
 

@@ -35,6 +35,7 @@ _CLASSES = {
     Kind.RESULT: "tool result",
     Kind.SUMMARY: "summary",
     Kind.CONTEXT: "harness",
+    Kind.NOTE: "saved note",
 }
 _WEB = re.compile(r"web|fetch|browse|http", re.IGNORECASE)
 

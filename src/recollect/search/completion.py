@@ -8,7 +8,7 @@ from collections.abc import Callable
 from recollect.light.sources import is_conversation
 from recollect.search.mentions import Mentions
 from recollect.search.session_filters import Sessions
-from recollect.search.text.fields import path_term
+from recollect.search.text.fields import mark_term, path_term
 from recollect.search.text.index import TextIndex
 from recollect.search.text.match import ROLES
 from recollect.values.errors import UsageError
@@ -25,7 +25,7 @@ _OF_SESSIONS: dict[str, Callable[[Session], tuple[str, ...]]] = {
     "session": lambda session: (session.facts.id,),
     "thread": lambda session: (session.facts.slug,),
 }
-_OF_TERMS = {"tool": "tool", "model": "model", "file": "file", "dir": "dir", "tag": "type"}
+_OF_TERMS = {each: each for each in ("tool", "model", "file", "dir", "tag", "channel")}
 _FIXED = {
     "kind": [kind.name.lower() for kind in Kind],
     "role": list(ROLES),
@@ -77,8 +77,9 @@ def _told(sessions: Sessions, field: str, prefix: str) -> Counter[str]:
 
 
 def _terms(text: TextIndex, field: str, prefix: str, limit: int) -> list[tuple[str, int]]:
-    if field == "tag":
-        prefix = prefix.lower().removeprefix("raw:")
-        return [(f"raw:{term}", count) for term, count in text.terms("type", prefix, limit)]
+    if field == "tag":  # those of what was saved, then the types of records
+        saved, begun = text.terms("tag", mark_term(prefix), limit), prefix.lower().removeprefix("raw:")
+        types = [(f"raw:{term}", count) for term, count in text.terms("type", begun, limit)]
+        return [*saved, *types][:limit]
     begun = path_term(prefix) if field in ("file", "dir") else prefix.lower()
     return text.terms(_OF_TERMS[field], begun, limit)

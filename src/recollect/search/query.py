@@ -350,8 +350,6 @@ class _Reader:
         if known and value.lower() not in known:
             meant = next(iter(get_close_matches(value.lower(), known, 1)), "")
             return self._as_text(token, f"{field}: takes {', '.join(known)}", meant and f"{field}:{meant}")
-        if field == "tag" and not re.match("(?i)raw:.", value):
-            return self._as_text(token, "tag: takes raw:TYPE, a record's type as its agent calls it")
         return Is(field, value.lower() if field in FLAG_FIELDS else value)
 
     def _time(self, token: re.Match[str], field: str, op: str, value: str) -> Node:
@@ -483,11 +481,11 @@ _SPAN_MS = {
 
 _EXAMPLES = {
     "after": "after:2026-03-01", "agent": f"agent:{names()[0]}", "before": "before:2026-03-01",
-    "branch": "branch:main", "dir": "dir:src/auth", "entity": "entity:tantivy",
+    "branch": "branch:main", "channel": "channel:slack", "dir": "dir:src/auth", "entity": "entity:tantivy",
     "file": "file:token_store.py", "has": "has:image", "host": "host:laptop",
     "is": "is:error", "kind": "kind:prompt", "label": "label:domain=payments", "last": "last:30d",
     "model": "model:opus", "on": "on:yesterday", "outcome": "outcome:failed",
     "pattern": "pattern:error-recovery",
-    "project": "project:api", "role": "role:user", "session": "session:3f2a", "tag": "tag:raw:assistant",
+    "project": "project:api", "role": "role:user", "session": "session:3f2a", "tag": "tag:preference",
     "thread": "thread:3f2a", "time": "time:>2026-03-01", "tool": "tool:Edit",
 }  # fmt: skip

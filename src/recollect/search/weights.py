@@ -41,6 +41,7 @@ class Weights:
 # Measured for prompt and answer alone; the others by judgement.
 KINDS = {
     Kind.PROMPT: 1.0,
+    Kind.NOTE: 1.0,
     Kind.ANSWER: 0.95,
     Kind.SUMMARY: 0.95,
     Kind.THOUGHT: 0.9,

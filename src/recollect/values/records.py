@@ -12,6 +12,7 @@ from typing import Any
 
 from recollect.light import sources as places
 from recollect.light.segments import pack_segment, unpack_segment
+from recollect.values.ids import line_key
 from recollect.values.titles import bare_title, title_line, worth
 
 
@@ -28,6 +29,7 @@ class Kind(enum.IntEnum):
     CONTEXT = 8  # text the harness put in front of the model: reminders, instructions
     EVENT = 9  # bookkeeping: titles, modes, boundaries, progress, token counts
     UNKNOWN = 10  # a record type this adapter does not know; the line is kept
+    NOTE = 11  # something that code or a person saved to be remembered
 
 
 class Flag(enum.IntEnum):
@@ -278,18 +280,31 @@ class KeptLine:
 class Line:
     """One source line on its way into a store: its bytes without the newline.
 
-    `kept`: it was evicted in the store that it comes from, and is without bytes.
+    `kept`: it was evicted in the store that it comes from, and is without bytes. `key`: it is altered, and
+    this is the key of the line that its source has.
     """
 
     data: bytes
     flags: int = 0
     parsed: Parsed | None = None
     kept: KeptLine | None = None
+    key: bytes = b""
+
+    @property
+    def known_by(self) -> bytes:
+        """The key of the line as its source has it."""
+        return self.kept.key if self.kept is not None else self.key or line_key(self.data)
+
+
+BEHIND = -1  # where a segment begins of a source that only the journal and the store have
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Bytes of a source from `offset` on, as captured by a process that parses nothing."""
+    """Bytes of a source from `offset` on, as captured by a process that parses nothing.
+
+    With `BEHIND` for an offset they are lines that stand nowhere else, and come behind whatever there is.
+    """
 
     source: SourceFile
     host: str

@@ -19,6 +19,7 @@ FORMS = ("raw", "jsonl", *PAGES)  # that a session can be exported in
 TEXT_FIELDS = (
     "agent",
     "branch",
+    "channel",
     "dir",
     "entity",
     "file",

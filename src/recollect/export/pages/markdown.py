@@ -154,6 +154,6 @@ def _section(entry: Entry) -> str:
     text = printable(entry.text).strip("\n")
     if not text:
         return f"\n{heading}\n"
-    if entry.kind in (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY):
+    if entry.kind in (Kind.PROMPT, Kind.ANSWER, Kind.SUMMARY, Kind.NOTE):
         return f"\n{heading}\n\n{quoted(text)}"
     return f"\n{heading}\n\n{fenced(text, 'json' if entry.kind == Kind.CALL else '')}"

@@ -113,7 +113,7 @@ def _is_told(entry: Entry) -> bool:
     if entry.kind == Kind.EVENT:
         return entry.text.startswith(("<command-name>", "<command-message>"))
     spoken_to = entry.kind == Kind.CONTEXT and entry.flags & Flag.SIDECHAIN
-    return entry.kind in (Kind.PROMPT, Kind.ANSWER) or bool(spoken_to)
+    return entry.kind in (Kind.PROMPT, Kind.ANSWER, Kind.NOTE) or bool(spoken_to)
 
 
 def _cut(text: str) -> str:

@@ -27,7 +27,7 @@ MARK_CHARS = 80  # of the line that says what was cut
 RESULT_SHARE, RESULT_TOKENS_MIN, RESULT_TOKENS_MAX = 0.08, 90, 1_200  # of the budget, for one result
 SAID_FACTOR = 3  # a prompt or a summary may be so much longer
 
-CUT_KINDS = (Kind.RESULT, Kind.PROMPT, Kind.SUMMARY)
+CUT_KINDS = (Kind.RESULT, Kind.PROMPT, Kind.SUMMARY, Kind.NOTE)
 
 
 class Scale:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import tantivy
 
+from recollect.agents.decode import BadLine, decode
+from recollect.agents.memory.records import channel_of, tags_of
+from recollect.light.sources import MEMORY
 from recollect.search.text.fields import (
     Identifiers,
     body_of,
@@ -20,6 +23,7 @@ from recollect.search.text.fields import (
     gist_of,
     identifiers,
     is_indexed,
+    mark_term,
     names_folder,
 )
 from recollect.store.contract import View
@@ -29,6 +33,8 @@ from recollect.values.stored import StoredEntry
 
 BATCH_CHARS = 1_000_000  # of text that are looked through at once
 BATCH_ROWS = 4096
+
+Mark = tuple[str, str]  # a field, and a term in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,7 @@ def schema() -> tantivy.Schema:
     for name in ("chars", "gist"):
         builder.add_unsigned_field(name, fast=True)
     builder.add_integer_field("time", indexed=True, fast=True)
-    for name in ("flag", "tool", "model", "type", "file", "dir"):
+    for name in ("flag", "tool", "model", "type", "file", "dir", "tag", "channel"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     builder.add_text_field("body", tokenizer_name="words", index_option="position")
     builder.add_text_field("whole", tokenizer_name="whitespace", index_option="basic")
@@ -59,10 +65,10 @@ def schema() -> tantivy.Schema:
 
 def batches(view: View, start: int, stop: int) -> Iterator[Batch]:
     """The entries of some rows that are searched, each as a document."""
-    turns = _Turns(view, start)
+    turns, marks = _Turns(view, start), _Marks(view)
     for batch in _read(view, start, stop):
         began = [turns.of(each) for each in batch]
-        yield Batch(batch[-1].row + 1, list(_documents(batch, began)))
+        yield Batch(batch[-1].row + 1, list(_documents(batch, began, marks.of(batch))))
 
 
 def document_of(stored: StoredEntry, turn: int, body: str, names: Identifiers) -> tantivy.Document:
@@ -73,7 +79,7 @@ def document_of(stored: StoredEntry, turn: int, body: str, names: Identifiers) -
     document.add_unsigned("kind", int(entry.kind))
     document.add_integer("time", entry.time_ms)
     document.add_unsigned("chars", len(entry.text))
-    document.add_unsigned("gist", gist_of(body))
+    document.add_unsigned("gist", gist_of(body, exact=entry.kind == Kind.NOTE))
     document.add_unsigned("turn", turn)
     texts = {"body": body, "whole": names.whole, "parts": names.parts, "cjk": cjk_terms(body)}
     for field, text in texts.items():
@@ -105,6 +111,40 @@ class _Turns:
         return int(said[at - 1]) + 1 if at else 0
 
 
+class _Marks:
+    """Tells the tags and the channel of what was saved, which stand in its line alone."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._saved: dict[int, bool] = {}  # whether a session is one of notes, by row
+
+    def of(self, batch: list[StoredEntry]) -> dict[int, list[Mark]]:
+        """What notes are marked with, by row, as it is asked for."""
+        notes = [each for each in batch if self._is_saved(each.session_row)]
+        if not notes:
+            return {}
+        lines = self._view.columns_at([each.row for each in notes], "line")["line"].tolist()
+        found = (marks_of(line.data) for line in self._view.lines_at(lines))
+        return {each.row: marks for each, marks in zip(notes, found, strict=True) if marks}
+
+    def _is_saved(self, session: int) -> bool:
+        if session not in self._saved:
+            self._saved[session] = self._view.session_rows()[session].facts.agent == MEMORY
+        return self._saved[session]
+
+
+def marks_of(line: bytes) -> list[Mark]:
+    """The tags and the channel of a note as terms."""
+    try:
+        record = decode(line)[0]
+    except BadLine:
+        return []
+    if not isinstance(record, dict):
+        return []
+    told = [("tag", tag) for tag in tags_of(record)] + [("channel", channel_of(record))]
+    return [(field, mark_term(value)) for field, value in told if value]
+
+
 def _read(view: View, start: int, stop: int) -> Iterator[list[StoredEntry]]:
     """Entries by the batch, cut between lines: what a line holds is known only from all of it."""
     batch: list[StoredEntry] = []
@@ -120,13 +160,17 @@ def _read(view: View, start: int, stop: int) -> Iterator[list[StoredEntry]]:
         yield batch
 
 
-def _documents(batch: list[StoredEntry], turns: list[int]) -> Iterator[tantivy.Document]:
+def _documents(
+    batch: list[StoredEntry], turns: list[int], marked: dict[int, list[Mark]]
+) -> Iterator[tantivy.Document]:
     with_image = {_line(each) for each in batch if each.entry.kind == Kind.IMAGE}
     wanted = [(each, turn) for each, turn in zip(batch, turns, strict=True) if is_indexed(each.entry)]
     bodies = [body_of(each.entry) for each, _ in wanted]
     for (each, turn), body, names in zip(wanted, bodies, identifiers(bodies), strict=True):
         document = document_of(each, turn, body, names)
         _add_facts(document, each, _line(each) in with_image)
+        for field, value in marked.get(each.row, ()):
+            document.add_text(field, value)
         yield document
 
 

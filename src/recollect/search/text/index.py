@@ -90,7 +90,7 @@ class TextIndex:
     """
 
     NAME = "text"
-    FORMAT = 4
+    FORMAT = 5
 
     def __init__(self, place: Place, epoch: int) -> None:
         self._place = place

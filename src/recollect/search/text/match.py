@@ -19,7 +19,14 @@ import tantivy
 from recollect.search.mentions import Mentions
 from recollect.search.query import AllOf, AnyOf, Between, Is, Node, Not, Phrase, Regex, Word, words_of
 from recollect.search.session_filters import SESSION_FIELDS, Sessions
-from recollect.search.text.fields import EXPORTED_TERM, encodable, is_grammar, path_term, split_humps
+from recollect.search.text.fields import (
+    EXPORTED_TERM,
+    encodable,
+    is_grammar,
+    mark_term,
+    path_term,
+    split_humps,
+)
 from recollect.search.text.index import TextIndex
 from recollect.search.weights import (
     ABOUT_FILE,
@@ -45,6 +52,7 @@ VALUE_CHARS_MAX = 100  # of a value that is looked for inside others
 ROLES = {
     "user": (Kind.PROMPT,),
     "assistant": (Kind.ANSWER, Kind.THOUGHT, Kind.CALL),
+    "note": (Kind.NOTE,),
     "tool": (Kind.RESULT,),
     "system": (Kind.IMAGE, Kind.SUMMARY, Kind.CONTEXT, Kind.EVENT, Kind.UNKNOWN),
 }
@@ -360,19 +368,21 @@ class Matcher:
         return Query.boolean_query([(_SHOULD, mentioned), (_SHOULD, named)])
 
     def _tag(self, node: Is) -> Query:
+        """What was saved with a tag; `raw:TYPE` is what an agent calls the type of a record."""
         dimension, _, value = node.value.lower().partition(":")
-        if dimension != "raw" or not value:
-            raise UsageError(
-                f"tag:{node.value} is not known",
-                hint="tag:raw:TYPE is, with a record's type as its agent calls it",
-            )
-        return self._like("type", encodable(value), "", "(/.*)?")
+        if dimension == "raw" and value:
+            return self._like("type", encodable(value), "", "(/.*)?")
+        return self._term("tag", mark_term(node.value))
+
+    def _channel(self, node: Is) -> Query:
+        return self._term("channel", mark_term(node.value))
 
 
 _MUST, _SHOULD, _MUST_NOT = tantivy.Occur.Must, tantivy.Occur.Should, tantivy.Occur.MustNot
 _SCALED = ("body", "cjk")  # a word that is in no identifier would be taken for the rarest of all
 _FIELDS = {"body": 1.0, "parts": PARTS_WEIGHT, "whole": WHOLE_WEIGHT, "cjk": 1.0}
 _EVALUATORS: dict[str, Callable[[Matcher, Is], Query]] = {
+    "channel": Matcher._channel,
     "dir": Matcher._path,
     "entity": Matcher._entity,
     "file": Matcher._path,

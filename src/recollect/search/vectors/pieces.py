@@ -24,7 +24,7 @@ PIECE_CHARS = 1500
 OVERLAP_CHARS = 200
 PIECES_MAX = 8  # of one entry: its first ones and its last; one in sixty entries is longer
 
-KINDS = frozenset({Kind.PROMPT, Kind.ANSWER, Kind.THOUGHT, Kind.CALL, Kind.RESULT, Kind.SUMMARY})
+KINDS = frozenset({Kind.PROMPT, Kind.ANSWER, Kind.THOUGHT, Kind.CALL, Kind.RESULT, Kind.SUMMARY, Kind.NOTE})
 
 
 def pieces_of(entry: Entry) -> list[str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from recollect.store.contract import Array
-from recollect.store.hdf5.read import Hdf5View
+
+if TYPE_CHECKING:
+    from recollect.store.hdf5.read import Hdf5View
 
 
 class KeyIndex:

@@ -15,6 +15,7 @@ import numpy as np
 from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged, decompress
 from recollect.store.hdf5.layout import BLOCK_BYTES, TEXT_BYTES_MAX
+from recollect.values.records import LineFlag
 from recollect.values.stored import StoredLine
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ def packed_lines(view: Hdf5View, row: int, bytes_max: int) -> PackedLines | None
     if not _WORTH_BYTES * len(intervals) <= size < bytes_max:
         return None
     runs = [_run(view, first, each) for (first, _), each in zip(intervals, ends, strict=True)]
+    if any(flags & LineFlag.ALTERED for run in runs for flags in run.flags):
+        return None  # such a line is known by more than its bytes
     return PackedLines(runs, size)
 
 
