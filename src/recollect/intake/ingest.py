@@ -20,7 +20,8 @@ from recollect.intake.counting import add_report, count_lines
 from recollect.intake.databases import DatabaseChanged, OpenDatabase, new_lines, open_database, session_path
 from recollect.intake.discover import Found
 from recollect.intake.erased import erased as what_was_erased
-from recollect.intake.exports import conversations_in, identity_of, mark_of, open_export, source_of
+from recollect.intake.exports import Origin, conversations_in, identity_of, mark_of, open_export, source_of
+from recollect.intake.masked import Masking
 from recollect.intake.news import Copy, is_plain, start_in_copy, start_in_thinned_copy, start_of_news
 from recollect.intake.own import OwnLogs
 from recollect.intake.parsing import parse_lines
@@ -57,6 +58,7 @@ class Ingest:
         self.erased = erased if erased is not None else what_was_erased(writer.view())
         self.report = Report()
         self.began: list[tuple[str, str]] = []  # the sources, by host and path, whose first record came
+        self.left_out: dict[str, bytes] = {}  # files whose session was erased, by path: the salt of that
         self.dirty = False  # whether the writer was given anything that a commit would keep
         self._writer = writer
         self._host = host
@@ -105,7 +107,8 @@ class Ingest:
         file = self._marked(file, self._host)
         if file.framing is Framing.ROWS:
             return self._database(agent, file, copy.path)
-        if self._is_gone(agent, file.session):
+        if (salt := self.erased.salt_of_session(agent.name, self._host, file.session)) is not None:
+            self.left_out[file.path] = salt
             return False
         held, writer = self._writer.source(self._host, file.path), self._writer
         with open_source(copy.path) as opened:
@@ -166,6 +169,15 @@ class Ingest:
             # In one go, because it is to stand where the version before stood.
             pieces = [each for batch in read(chunks(opened, compressed=file.compressed)) for each in batch]
             self._take_all(taking, iter([pieces]))
+
+    def take_content(
+        self, file: SourceFile, held: Source, content: list[tuple[bytes, int]], seen: Cursor
+    ) -> None:
+        """The same with what was read before, which need not be the source's file; `seen` as it is kept."""
+        agent, file = agent_of(file.agent), self._marked(file, held.host)
+        taking = Taking(agent, file, held.host, held, 0, restart=True)
+        taking.seen = seen
+        self._take_all(taking, iter([content]))
 
     # -- one source ----------------------------------------------------------------------
 
@@ -236,15 +248,21 @@ class Ingest:
         taking.seen = seen
         news = new_lines(database, opened, session, stored)
         if held is not None and held.thinned:  # what was evicted is not new
-            known = set(self._writer.view().line_keys(held))
+            known = self._known_rows(held)
             news = ([line for line in lines if line_key(line) not in known] for lines in news)
         return self._take_all(taking, ([(line, 0) for line in lines] for lines in news))
+
+    def _known_rows(self, held: Source) -> set[bytes]:
+        """The keys of the rows that are stored, without those whose secrets may come back."""
+        view = self._writer.view()
+        back = {line.key for line in view.lines(held) if line.key and not self.erased.is_masked(line.key)}
+        return set(view.line_keys(held)) - back
 
     def _export(self, agent: Agent, file: SourceFile) -> bool:
         """Take what is new in each conversation of a document that lists many."""
         conversations = agent.conversations()
         assert conversations is not None, "an export of an agent that has none"
-        changed = False
+        changed, origin = False, Origin.of(file).state
         with open_export(file) as pieces:
             for number, data in enumerate(conversations_in(pieces, file.path), 1):
                 if not data:
@@ -252,7 +270,7 @@ class Ingest:
                     self.report.failed[f"{file.path}:{number}"] = why
                     continue
                 id_, changed_ms = identity_of(conversations, data)
-                seen = mark_of(data, changed_ms)
+                seen = mark_of(data, changed_ms, origin)
                 changed |= self._conversation(agent, source_of(file, id_), data, seen)
         return changed
 
@@ -262,6 +280,7 @@ class Ingest:
             return False
         held = self._writer.source(self._host, file.path)
         if held is not None and (file.path, seen.size, seen.ctime_ns) in self._versions:
+            self._note_origin(held, seen)
             self._done += len(data)
             self._moved(file.path, 0)
             return False
@@ -280,6 +299,15 @@ class Ingest:
             self._take_all(taking, iter([[(content, 0)]]))
             restart = True
         return True
+
+    def _note_origin(self, held: Source, seen: Cursor) -> None:
+        """Remember in which file a conversation is, where the one that is known is not there any more."""
+        cursor, known = held.cursor, Origin.noted(held.cursor.state)
+        is_same = (cursor.size, cursor.ctime_ns) == (seen.size, seen.ctime_ns)
+        if is_same and (known is None or not os.path.exists(known.path)):
+            state = {**cursor.state, **seen.state}
+            self._writer.touch(held.host, held.file.path, replace(cursor, state=state))
+            self.dirty = True
 
     @functools.cached_property
     def _versions(self) -> set[tuple[str, int, int]]:
@@ -381,15 +409,18 @@ class Ingest:
     def _take(self, taking: Taking, batch: list[tuple[bytes, int]], *, done: bool) -> None:
         """Hand one batch to the store. Only with the last one is the file marked as seen."""
         lines = []
+        masking = Masking.of(self.erased, self._writer.view, taking.file, taking.before)
         for data, flags in batch:
             if self.erased.has_lines and self._is_erased(data):  # before a parser learns anything of it
                 taking.pass_over(Line(data, flags & ~LineFlag.PENDING), ended=not flags & LineFlag.PENDING)
                 taking.thinned = True
                 self.report.erased += 1
                 continue
-            for line in parse_lines(taking.parser, taking.file.framing, data, flags):
-                taking.pass_over(line, ended=not flags & LineFlag.PENDING)
-                if self.erased.has_lines and line.data is not data and self._is_erased(line.data):
+            for piece, line in self._parsed(taking, masking, data, flags):
+                said = line if line is not None and not line.key else Line(piece, line.flags if line else 0)
+                taking.pass_over(said, ended=not flags & LineFlag.PENDING)
+                taking.thinned |= said is not line
+                if line is None or (self.erased.has_lines and piece is not data and self._is_erased(piece)):
                     taking.thinned = True  # a record of a document
                     self.report.erased += 1
                     continue
@@ -413,6 +444,16 @@ class Ingest:
         self._done += read
         self._moved(taking.file.path, read)
 
+    def _parsed(
+        self, taking: Taking, masking: Masking, data: bytes, flags: int
+    ) -> Iterable[tuple[bytes, Line | None]]:
+        """The lines of some bytes, each with its own; None for one whose secrets cannot be masked again."""
+        if not self.erased.has_masks:
+            return (
+                (each.data, each) for each in parse_lines(taking.parser, taking.file.framing, data, flags)
+            )
+        return masking.parse(taking.parser, taking.file, data, flags, parse_lines)
+
     def _is_erased(self, data: bytes) -> bool:
         return bool(data.strip()) and self.erased.has_line(line_key(data))
 
@@ -422,8 +463,10 @@ class Ingest:
 
     def _leaves_out(self, taking: Taking, lines: list[Line]) -> bool:
         """Whether nothing is to be taken: of a session that was erased, or of a file all of which was."""
-        if self.erased.has_session(taking.agent.name, taking.host, taking.facts().id):
+        salt = self.erased.salt_of_session(taking.agent.name, taking.host, taking.facts().id)
+        if salt is not None:
             self.report.erased += len(lines)
+            self.left_out[taking.file.path] = salt
             return True
         return not lines and taking.held is None and taking.thinned
 

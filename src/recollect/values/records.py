@@ -12,6 +12,7 @@ from typing import Any
 
 from recollect.light import sources as places
 from recollect.light.segments import pack_segment, unpack_segment
+from recollect.values.ids import line_key
 from recollect.values.titles import bare_title, title_line, worth
 
 
@@ -279,13 +280,20 @@ class KeptLine:
 class Line:
     """One source line on its way into a store: its bytes without the newline.
 
-    `kept`: it was evicted in the store that it comes from, and is without bytes.
+    `kept`: it was evicted in the store that it comes from, and is without bytes. `key`: it is altered, and
+    this is the key of the line that its source has.
     """
 
     data: bytes
     flags: int = 0
     parsed: Parsed | None = None
     kept: KeptLine | None = None
+    key: bytes = b""
+
+    @property
+    def known_by(self) -> bytes:
+        """The key of the line as its source has it."""
+        return self.kept.key if self.kept is not None else self.key or line_key(self.data)
 
 
 BEHIND = -1  # where a segment begins of a source that only the journal and the store have
