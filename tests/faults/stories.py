@@ -19,6 +19,7 @@ from unittest import mock
 import numpy as np
 from tests.faults.erasing import ErasingStory, MaskingStory
 from tests.faults.mirroring import MirroringStory
+from tests.faults.relating import RelatingStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -724,7 +725,8 @@ STORIES = {
         FollowingStory,
         ErasingStory,
         SavingStory,
-        MirroringStory,
         MaskingStory,
+        RelatingStory,
+        MirroringStory,
     )
 }

@@ -29,7 +29,9 @@ from recollect.agents.memory.records import (
     piece_of,
     session_id,
 )
+from recollect.insight.noted import decoded, read_notes
 from recollect.light.sources import MEMORY
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.notes import (
     METADATA_BYTES_MAX,
@@ -45,6 +47,7 @@ from recollect.values.notes import (
     milliseconds,
 )
 from recollect.values.notes import SESSION as DEFAULT_SESSION
+from recollect.values.records import BEHIND, Segment
 
 if TYPE_CHECKING:
     import datetime
@@ -54,13 +57,14 @@ if TYPE_CHECKING:
     from recollect.store.contract import View
     from recollect.values.hits import Results
     from recollect.values.notes import Artifact, Vector
+    from recollect.values.stored import Session
 
     Time = float | datetime.datetime | None
 
 FRAME_BYTES = 48 << 20  # of lines in one append; a batch that is longer is several
 FOLD_BYTES = 32 << 20  # of a journal that a save leaves behind: above, it is folded first
+LOOK_BYTES = 1 << 20  # of appends, after which the journal's size is looked at
 READ_BYTES = 1 << 20  # of a journal that a look at notes folds in memory: above, it is folded for good
-_AT_ONCE = 4096
 
 _UNCHANGED: Any = object()
 
@@ -69,6 +73,7 @@ class Saving:
     """The part of a `Memory` that is written by whoever uses it."""
 
     _dims = 0  # of the caller's vectors, once that is known
+    _appended = LOOK_BYTES  # bytes since the journal's size was looked at
     _written_ms = 0  # when something was last saved
 
     def save(
@@ -96,10 +101,12 @@ class Saving:
         """
         if gate and self.worth(text):
             return ""
-        note = NewNote(
-            text, id, session, role, tags, channel, project, author, time, metadata, vector, artifacts
+        name, now_ms = id or _fresh_id(), self._moment_ms()
+        note = _checked(
+            now_ms, text, name, session, role, tags, channel, project, author, time, metadata, vector
         )
-        return self.save_batch([note])[0]
+        self._keep([(note, bool(id), artifacts)])
+        return note.id
 
     def save_batch(self, notes: Iterable[NewNote | str]) -> list[str]:
         """Keep some notes with one write: all of them, or none; returns their ids.
@@ -109,18 +116,9 @@ class Saving:
         now_ms, made = self._moment_ms(), []
         for each in notes:
             given = NewNote(each) if isinstance(each, str) else each
-            made.append((_checked(given, now_ms), bool(given.id), dict(given.artifacts or {})))
-        fresh = iter(_fresh_ids(sum(not again for _, again, _ in made)))
-        self._check_dims([note for note, _, _ in made])
-        lines: dict[str, list[bytes]] = {}
-        ids = []
-        for note, again, artifacts in made:
-            note = note if again else replace(note, id=next(fresh))
-            note, pieces = _with_artifacts(note, artifacts)
-            lines.setdefault(note.session, []).extend([*pieces, _line(note, again=again)])
-            ids.append(note.id)
-        self._append_lines(lines)
-        return ids
+            made.append((_checked_new(now_ms, given), bool(given.id), given.artifacts))
+        self._keep(made)
+        return [note.id for note, _, _ in made]
 
     def update(
         self,
@@ -160,10 +158,10 @@ class Saving:
             changed, artifacts = _changed(note, given, now_ms)
             pieces: list[bytes] = []
             if artifacts is not None:
-                changed, pieces = _with_artifacts(replace(changed, artifacts=()), artifacts)
+                changed, pieces = _with_artifacts(changed, artifacts)
             line = _line(changed, again=True)
             lines.setdefault(changed.session, []).extend([*pieces, line])
-            made.append(cast("Note", note_of(_decoded(line), changed.session, line)))
+            made.append(cast("Note", note_of(decoded(line), changed.session, line)))
         self._check_dims(made)
         self._append_lines(lines)
         return made
@@ -187,13 +185,13 @@ class Saving:
         None where there was none before: then it is deleted. What `compact` dropped is gone.
         """
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
             lines = [line for line, held in view.record_lines([id])[0] if held == row]
             if not lines:
                 raise NotFound(f"there is no note {id[:80]!r}, and never was")
             told = [each.data for each in view.lines_at(lines[-2:])]
-        before = note_of(_decoded(told[0]), sessions[row]) if len(told) > 1 else None
+        before = note_of(decoded(told[0]), sessions[row]) if len(told) > 1 else None
         now_ms = self._moment_ms()
         if before is None:
             line = line_of(delete_record(id, now_ms))
@@ -214,11 +212,11 @@ class Saving:
     def get_many(self, ids: Sequence[str], *, session: str = "") -> list[Note | None]:
         """The notes of some ids, in their order; None for one that is not there."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             lines = _newest_lines(view, ids, sessions, session)
             stored = iter(view.lines_at([line for line, _ in lines.values()]))
             found = {id_: (next(stored).data, sessions[row]) for id_, (_, row) in lines.items()}
-        notes = {id_: note_of(_decoded(data), name, data) for id_, (data, name) in found.items()}
+        notes = {id_: note_of(decoded(data), name, data) for id_, (data, name) in found.items()}
         return [notes.get(id_) for id_ in ids]
 
     def notes(
@@ -250,7 +248,7 @@ class Saving:
 
         total = 0
         with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
+            for row, name in own_sessions(view).items():
                 if not session or name == session:
                     columns = view.session_columns(row, "kind", "flags")
                     shown = ~np.isin(columns["kind"], (int(Kind.EVENT), int(Kind.SUMMARY), int(Kind.UNKNOWN)))
@@ -317,29 +315,27 @@ class Saving:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Say what a session is about: its title, its summary, its time. Said again, the last word counts."""
-        name = _checked_session(id, project)
-        now_ms = self._moment_ms()
-        record: dict[str, Any] = {"type": SESSION, "time_ms": now_ms}
-        parts = {
+        told = {
+            "time_ms": self._moment_ms(),
             "title": checked_text(title),
             "summary": checked_text(summary),
             "channel": checked_name(channel, "a channel", TAG_CHARS_MAX),
             "project": checked_name(project, "a project"),
             "started_ms": milliseconds(started, 0),
             "ended_ms": milliseconds(ended, 0),
-            "metadata": _checked_metadata(metadata),
+            "metadata": checked_metadata(metadata),
         }
-        self._append_lines({name: [line_of(record | {key: value for key, value in parts.items() if value})]})
+        self._append_lines({_checked_session(id, project): [session_line(told)]})
 
     def summary(self, id: str) -> str:
         """What was last said of a session as its summary; "" where nothing was."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             found = _newest_lines(view, [session_id(id)], sessions, id)
             if not found:
                 return ""
             ((line, _),) = found.values()
-            record = _decoded(view.lines_at([line])[0].data)
+            record = decoded(view.lines_at([line])[0].data)
         return str(record.get("summary") or "")
 
     # -- underneath ------------------------------------------------------------------------
@@ -349,16 +345,33 @@ class Saving:
         self._written_ms = max(_now_ms(), self._written_ms + 1)
         return self._written_ms
 
+    def _keep(self, made: Sequence[tuple[Note, bool, Mapping[str, Artifact] | None]]) -> None:
+        """Append notes with their artifacts; of each, whether there may be one of its id already."""
+        self._check_dims([note for note, _, _ in made])
+        lines: dict[str, list[bytes]] = {}
+        for note, again, artifacts in made:
+            together = lines.setdefault(note.session, [])
+            if artifacts:
+                note, pieces = _with_artifacts(note, artifacts)
+                together += pieces
+            together.append(_line(note, again=again))
+        self._append_lines(lines)
+
     def _append_lines(self, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Make the lines of some sessions durable, those of one session together."""
-        from recollect.values.records import BEHIND, Segment
-
         memory = self._memory
-        if memory._store.journal_bytes() > FOLD_BYTES:
-            memory._fold_if_free()
         for session, each in lines.items():
             for data in frames(each):
-                memory.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
+                self._appended += len(data)
+                if self._appended > LOOK_BYTES:
+                    self._fold_long_journal()
+                memory._store.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
+
+    def _fold_long_journal(self) -> None:
+        """Fold what is in the journal where that is much, so that whoever reads need not."""
+        self._appended = 0
+        if self._memory._store.journal_bytes() > FOLD_BYTES:
+            self._memory._fold_if_free()
 
     @contextlib.contextmanager
     def _notes_view(self) -> Iterator[View]:
@@ -370,30 +383,29 @@ class Saving:
 
     def _living(self, session: str) -> Iterator[Note]:
         with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
+            for row, name in own_sessions(view).items():
                 if not session or name == session:
-                    yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
+                    yield from read_notes(view, name, view.entries(view.session_rows()[row]))
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
         with self._notes_view() as view:
-            row = next((row for row, name in _own_sessions(view).items() if name == session), None)
-            if row is None or count <= 0:
+            held, asked = _own_session(view, session), count
+            if held is None or count <= 0:
                 return []
-            held, asked = view.session_rows()[row], count
             while True:
                 entries = list(view.entries(held, last=asked))
-                found = list(_read_notes(view, session, entries))
+                found = list(read_notes(view, session, entries))
                 if len(found) >= count or len(entries) < asked:
                     return found[-count:]
                 asked *= 4
 
     def _pieces(self, view: View, kept: KeptArtifact, session: str) -> Iterator[bytes]:
         ids = [piece_id(kept.key, number) for number in range(kept.pieces)]
-        found = _newest_lines(view, ids, _own_sessions(view), session)
+        found = _newest_lines(view, ids, own_sessions(view), session)
         for id_ in ids:
             if id_ in found:
-                yield piece_of(_decoded(view.lines_at([found[id_][0]])[0].data))
+                yield piece_of(decoded(view.lines_at([found[id_][0]])[0].data))
 
     def _check_dims(self, notes: Iterable[Note]) -> None:
         """All of the caller's vectors are of one size: that of the first that was saved."""
@@ -423,9 +435,8 @@ class Saving:
         if not self._dims:
             with self._notes_view() as view:
                 rows = view.session_rows()
-                for row in _own_sessions(view):
-                    told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
-                    self._dims = self._dims or next(filter(None, told), 0)
+                sources = (source for row in own_sessions(view) for source in view.sources(rows[row]))
+                self._dims = next(filter(None, (dims_of(each.cursor.state) for each in sources)), 0)
         return self._dims
 
     @property
@@ -433,23 +444,53 @@ class Saving:
         return cast("Memory", self)
 
 
-def _checked(given: NewNote, now_ms: int) -> Note:
+def _checked(
+    now_ms: int,
+    text: str,
+    id_: str,
+    session: str,
+    role: str,
+    tags: Sequence[str],
+    channel: str,
+    project: str,
+    author: str,
+    time: Time,
+    metadata: Mapping[str, Any] | None,
+    vector: Vector | None,
+) -> Note:
     """A note as it is kept; UsageError for what cannot be."""
-    project = checked_name(given.project, "a project")
-    time_ms = milliseconds(given.time, now_ms)
+    project = checked_name(project, "a project") if project else ""
+    time_ms = milliseconds(time, now_ms)
     return Note(
-        checked_name(given.id, "an id"),
-        _checked_session(given.session, project),
-        checked_text(given.text),
-        checked_role(given.role),
-        checked_tags(given.tags),
-        checked_name(given.channel, "a channel", TAG_CHARS_MAX),
+        checked_name(id_, "an id"),
+        _checked_session(session, project),
+        checked_text(text),
+        checked_role(role),
+        checked_tags(tags) if tags else (),
+        checked_name(channel, "a channel", TAG_CHARS_MAX) if channel else "",
         project,
-        checked_name(given.author, "an author"),
+        checked_name(author, "an author") if author else "",
         time_ms,
         now_ms,
-        _checked_metadata(given.metadata),
-        _checked_vector(given.vector),
+        checked_metadata(metadata),
+        _checked_vector(vector),
+    )
+
+
+def _checked_new(now_ms: int, given: NewNote) -> Note:
+    return _checked(
+        now_ms,
+        given.text,
+        given.id or _fresh_id(),
+        given.session,
+        given.role,
+        given.tags,
+        given.channel,
+        given.project,
+        given.author,
+        given.time,
+        given.metadata,
+        given.vector,
     )
 
 
@@ -459,7 +500,7 @@ def _checked_session(session: str, project: str) -> str:
     return checked_name(session or default, "a session")
 
 
-def _checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if not metadata:
         return {}
     if not all(isinstance(key, str) for key in metadata):
@@ -486,20 +527,18 @@ def _checked_vector(vector: Vector | None) -> bytes:
 def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, dict[str, Artifact] | None]:
     """A note with what is given changed; and its artifacts, where those change."""
     made = _checked(
-        NewNote(
-            given.get("text", note.text),
-            note.id,
-            note.session,
-            given.get("role", note.role),
-            given.get("tags", note.tags),
-            given.get("channel", note.channel),
-            note.project,
-            given.get("author", note.author),
-            given.get("time", note.time_ms / 1000),
-            given.get("metadata", note.metadata),
-            given.get("vector"),
-        ),
         now_ms,
+        given.get("text", note.text),
+        note.id,
+        note.session,
+        given.get("role", note.role),
+        given.get("tags", note.tags),
+        given.get("channel", note.channel),
+        note.project,
+        given.get("author", note.author),
+        given.get("time", note.time_ms / 1000),
+        given.get("metadata", note.metadata),
+        given.get("vector"),
     )
     vector = made.vector if "vector" in given else note.vector
     moment = max(now_ms, note.updated_ms + 1)
@@ -509,8 +548,6 @@ def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, d
 
 def _with_artifacts(note: Note, artifacts: Mapping[str, Artifact]) -> tuple[Note, list[bytes]]:
     """A note that refers to its artifacts, and the lines that these are."""
-    if not artifacts:
-        return note, []
     from recollect.agents.memory.artifacts import packed, pieces
 
     lines, kept = [], []
@@ -521,12 +558,21 @@ def _with_artifacts(note: Note, artifacts: Mapping[str, Artifact]) -> tuple[Note
     return replace(note, artifacts=tuple(kept)), lines
 
 
+def session_line(told: Mapping[str, Any]) -> bytes:
+    """The line that says what a session is about: of what is told, what is not empty."""
+    record: dict[str, Any] = {"type": SESSION, "time_ms": told["time_ms"]}
+    return line_of(record | {key: value for key, value in told.items() if value})
+
+
 def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
 
 
 def frames(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines as the bytes of appends, as few as there can be."""
+    if len(lines) == 1:
+        yield lines[0] + b"\n"
+        return
     together: list[bytes] = []
     size = 0
     for line in lines:
@@ -539,13 +585,14 @@ def frames(lines: Sequence[bytes]) -> Iterator[bytes]:
         yield b"\n".join([*together, b""])
 
 
-def _own_sessions(view: View) -> dict[int, str]:
-    """The sessions that notes are in, by row: this person's own."""
-    clues = view.session_clues()
-    mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
-    rows = view.session_rows()
-    told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
-    return {row: rows[row].facts.id for row, at in told if at in mine}
+def _own_session(view: View, id_: str) -> Session | None:
+    """This person's session of notes of that id; found without reading the others where no other has it."""
+    with contextlib.suppress(NotFound):
+        found = view.find_session(id_)
+        if (found.facts.id, found.facts.agent, found.imported) == (id_, MEMORY, False):
+            return found
+    row = next((row for row, name in own_sessions(view).items() if name == id_), None)
+    return None if row is None else view.session_rows()[row]
 
 
 def _newest_lines(
@@ -563,35 +610,9 @@ def _newest_lines(
     return found
 
 
-def _read_notes(view: View, session: str, entries: Iterable[Any]) -> Iterator[Note]:
-    """The notes that entries of a session are, with all that their lines say."""
-    import itertools
-
-    from recollect.values.records import HIDDEN
-
-    shown = (each for each in entries if each.type.startswith(f"{NOTE}/") and not each.entry.flags & HIDDEN)
-    while part := list(itertools.islice(shown, _AT_ONCE)):
-        lines = view.columns_at([each.row for each in part], "line")["line"].tolist()
-        for line in view.lines_at(lines):
-            note = note_of(_decoded(line.data), session, line.data)
-            if note is not None:
-                yield note
-
-
-def _decoded(line: bytes) -> dict[str, Any]:
-    from recollect.agents.decode import BadLine, decode
-
-    try:
-        record = decode(line)[0]
-    except BadLine:
-        return {}
-    return record if isinstance(record, dict) else {}
-
-
-def _fresh_ids(count: int) -> list[str]:
-    """Ids that nobody has: 16 hexadecimal digits each."""
-    drawn = os.urandom(8 * count).hex()
-    return [drawn[at : at + 16] for at in range(0, 16 * count, 16)]
+def _fresh_id() -> str:
+    """An id that nobody has: 16 hexadecimal digits."""
+    return os.urandom(8).hex()
 
 
 def _now_ms() -> int:

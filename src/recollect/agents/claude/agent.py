@@ -11,6 +11,7 @@ from recollect.agents.contract import Agent
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
+    from recollect.agents.asking import Asker
     from recollect.agents.contract import Parser, Reader, Writer
     from recollect.agents.head import Head
     from recollect.agents.signs import Signs
@@ -102,6 +103,11 @@ class Claude(Agent):
         from recollect.agents.claude.signs import SIGNS
 
         return SIGNS
+
+    def asker(self) -> Asker:
+        from recollect.agents.claude import ask
+
+        return ask
 
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int:
         from recollect.agents.claude.settings import cleanup_days

@@ -3,6 +3,7 @@
     note      one note; the same id again takes the earlier one's place
     delete    that the note of an id is gone
     session   what is said of the session itself: its title, its summary, its time
+    mark      how far something was read by a program, which nobody searches for
     artifact  a piece of an array or of bytes that a note refers to
 
 Whatever a line holds, reading it gives a value or None: a store may come from anywhere.
@@ -14,6 +15,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -37,12 +39,15 @@ NOTE: Final = "note"
 DELETE: Final = "delete"
 SESSION: Final = "session"
 ARTIFACT: Final = "artifact"
+MARK: Final = "mark"
 DIMS: Final = "dims"  # in the state of a parser
 
+_PLAIN: Final = (str, int, bool, type(None))  # what both writers of JSON write alike
 _ARTIFACTS_MAX: Final = 10_000
 _FLOAT_BYTES: Final = 4
 
 
+@lru_cache(256)
 def notes_file(session: str) -> SourceFile:
     """The source that the notes of a session are kept in."""
     return SourceFile(MEMORY, f"{MEMORY}:{session}", session=session, provenance=Provenance.OWN)
@@ -95,6 +100,11 @@ def piece_of(record: Any) -> bytes:
         return base64.b64decode(text_of(dict_of(record).get("data")), validate=True)
     except (binascii.Error, ValueError):
         return b""
+
+
+def mark_record(id_: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """How far something was read; the last one of an id counts."""
+    return {"type": MARK, "id": id_, **told}
 
 
 def session_id(session: str) -> str:
@@ -161,6 +171,8 @@ def dims_of(state: Mapping[str, Any]) -> int:
 
 def metadata_fits(metadata: Mapping[str, Any]) -> bool:
     """Whether metadata is JSON that comes back as it was; TypeError or ValueError where it is none."""
+    if all(type(value) in _PLAIN for value in metadata.values()):
+        return len(line_of(metadata)) <= METADATA_BYTES_MAX
     return len(json.dumps(metadata, allow_nan=False)) <= METADATA_BYTES_MAX
 
 
