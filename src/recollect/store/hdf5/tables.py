@@ -42,7 +42,7 @@ from recollect.store.hdf5.library import h5py
 # Of each table: scattered rows are read again and again, a dozen columns each (10 entries of
 # 150,000 at random: 15.6 ms with one chunk a column, 6 ms with these; 12 KB a chunk).
 CHUNKS_KEPT = 2048
-BLOCKS_KEPT = 16  # of a stream, unpacked
+BLOCKS_KEPT = 64  # of a stream, unpacked: hits lie anywhere, and a block is unpacked whole for one of them
 BLOCKS_KEPT_BYTES = 32 << 20  # and all of them together, unless a single one is larger
 
 
