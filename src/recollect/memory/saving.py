@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -186,7 +186,7 @@ class Saving:
 
     def get_many(self, ids: Sequence[str], *, session: str = "") -> list[Note | None]:
         """The notes of some ids, in their order; None for one that is not there."""
-        with self._notes_view() as view:
+        with self.notes_view() as view:
             sessions = _own_sessions(view)
             lines = _newest_lines(view, ids, sessions, session)
             stored = iter(view.lines_at([line for line, _ in lines.values()]))
@@ -222,7 +222,7 @@ class Saving:
         from recollect.values.records import HIDDEN, Kind
 
         total = 0
-        with self._notes_view() as view:
+        with self.notes_view() as view:
             for row, name in _own_sessions(view).items():
                 if not session or name == session:
                     columns = view.session_columns(row, "kind", "flags")
@@ -239,7 +239,7 @@ class Saving:
         if kept is None:
             named = ", ".join(repr(each.name) for each in note.artifacts) or "none"
             raise NotFound(f"note {id!r} has no artifact {name!r}", hint=f"it has {named}")
-        with self._notes_view() as view:
+        with self.notes_view() as view:
             return unpacked(kept, self._pieces(view, kept, note.session))
 
     def add_session(
@@ -271,7 +271,7 @@ class Saving:
 
     def summary(self, id: str) -> str:
         """What was last said of a session as its summary; "" where nothing was."""
-        with self._notes_view() as view:
+        with self.notes_view() as view:
             sessions = _own_sessions(view)
             found = _newest_lines(view, [session_id(id)], sessions, id)
             if not found:
@@ -290,11 +290,11 @@ class Saving:
         if memory._store.journal_bytes() > FOLD_BYTES:
             memory._fold_if_free()
         for session, each in lines.items():
-            for data in _frames(each):
+            for data in frames_of(each):
                 memory.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
 
     @contextlib.contextmanager
-    def _notes_view(self) -> Iterator[View]:
+    def notes_view(self) -> Iterator[View]:
         memory = self._memory
         if memory._store.journal_bytes() > READ_BYTES:
             memory._fold_if_free()
@@ -302,14 +302,12 @@ class Saving:
             yield view
 
     def _living(self, session: str) -> Iterator[Note]:
-        with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
-                if not session or name == session:
-                    yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
+        with self.notes_view() as view:
+            yield from notes_in(view, lambda name: not session or name == session)
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
-        with self._notes_view() as view:
+        with self.notes_view() as view:
             row = next((row for row, name in _own_sessions(view).items() if name == session), None)
             if row is None or count <= 0:
                 return []
@@ -344,7 +342,7 @@ class Saving:
     def vector_dims(self) -> int:
         """How many numbers the caller's own vectors have; 0 while there are none."""
         if not self._dims:
-            with self._notes_view() as view:
+            with self.notes_view() as view:
                 rows = view.session_rows()
                 for row in _own_sessions(view):
                     told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
@@ -439,7 +437,12 @@ def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
 
 
-def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
+def checked_line(given: NewNote, at_ms: int) -> bytes:
+    """The line of a note that has an id; UsageError for what cannot be kept."""
+    return _line(_checked(given, at_ms), again=True)
+
+
+def frames_of(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines as the bytes of appends, as few as there can be."""
     together: list[bytes] = []
     size = 0
@@ -451,6 +454,13 @@ def _frames(lines: Sequence[bytes]) -> Iterator[bytes]:
         size += len(line) + 1
     if together:
         yield b"\n".join([*together, b""])
+
+
+def notes_in(view: View, is_wanted: Callable[[str], bool]) -> Iterator[Note]:
+    """The notes of the sessions that are wanted, in order."""
+    for row, name in _own_sessions(view).items():
+        if is_wanted(name):
+            yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
 
 
 def _own_sessions(view: View) -> dict[int, str]:
