@@ -21,7 +21,7 @@ from benchmarks.insight_lab import HELD, TUNED, Lab, drawn
 from benchmarks.report import Row
 from recollect.agents.registry import agent_of
 from recollect.insight.entities.extract import mentions_of
-from recollect.intake.ingest import parse_lines
+from recollect.intake.parsing import parse_lines
 from recollect.values.records import Entry, Framing, Kind, SourceFile
 
 PRECISION_LEAST, RECALL_LEAST, TYPE_RECALL_LEAST = 0.90, 0.75, 0.5

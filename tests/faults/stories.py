@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 from tests.faults.erasing import ErasingStory
+from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
     STORE,
@@ -711,5 +712,6 @@ STORIES = {
         RetentionStory,
         FollowingStory,
         ErasingStory,
+        SavingStory,
     )
 }

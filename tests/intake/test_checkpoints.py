@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from tests.support.logs import claude_path, said, texts, uuid_of, write
 from tests.support.memories import HOST, open_memory
 
-from recollect.intake import checkpoints
+from recollect.intake import checkpoints, news
 from recollect.intake.checkpoints import Checkpoints
-from recollect.intake.ingest import Ingest
 from recollect.memory import Memory
 from recollect.values.records import Segment
 
@@ -192,13 +191,13 @@ def test_a_source_whose_sums_are_not_known_is_compared_in_full_once(
 ) -> None:
     """As an earlier version stored it."""
     compared = []
-    in_full = Ingest._same_start
+    in_full = news._is_same_start
 
     def counted(*arguments: Any) -> bool:
         compared.append(1)
         return in_full(*arguments)
 
-    monkeypatch.setattr(Ingest, "_same_start", counted)
+    monkeypatch.setattr(news, "_is_same_start", counted)
     monkeypatch.setattr(checkpoints, "WHOLE_BYTES", 1 << 20)
     path = write(claude_path(folder / "logs", 1), grown(range(20)))
     with open_memory(folder / "m.h5") as memory, pytest.MonkeyPatch.context() as earlier:

@@ -16,7 +16,7 @@ from tests.support.logs import said, uuid_of
 from tests.support.memories import HOST, open_memory, scratch, sources_of
 
 from recollect.hooks.settle import follow_stored
-from recollect.intake.ingest import Ingest
+from recollect.intake import news
 from recollect.light import capture as capture_module
 from recollect.light import locks
 from recollect.light.capture import (
@@ -342,7 +342,7 @@ class TestState:
         home.look()
         home.stored()
         compared: list[object] = []
-        monkeypatch.setattr(Ingest, "_same_start", lambda *which: compared.append(which))
+        monkeypatch.setattr(news, "_is_same_start", lambda *which: compared.append(which))
         with open_memory(home.store) as memory:
             assert memory.ingest([home.folder / "projects"]).unchanged == 1
             data = home.append(4)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from recollect.agents.contract import Agent
-from recollect.light.sources import is_conversation
+from recollect.light.sources import MEMORY, is_conversation
 
 if TYPE_CHECKING:
     from recollect.agents.signs import Signs
@@ -55,6 +55,10 @@ def agent_of(name: str) -> Agent:
         return _load(name)
     if not is_conversation(name):
         return saved.SavedThreads()
+    if name == MEMORY:
+        from recollect.agents.memory.saved_notes import SavedNotes
+
+        return SavedNotes()
     found = _installed()[0].get(name) if name else None
     return found or unknown.UnknownAgent(name)
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from recollect.agents.contract import Agent
 from recollect.agents.registry import agent_of
-from recollect.intake.ingest import parse_lines, whole_document
-from recollect.intake.reader import batches, chunks, open_source
+from recollect.intake.parsing import parse_lines
+from recollect.intake.reader import batches, chunks, open_source, whole_document
 from recollect.store.contract import View, Writer
 from recollect.values.errors import SourceError
 from recollect.values.ids import line_key

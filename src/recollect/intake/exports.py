@@ -13,6 +13,8 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
+from recollect.agents.contract import Conversations
+from recollect.agents.decode import BadLine, decode
 from recollect.intake.archives import open_archive
 from recollect.intake.reader import PIECE_BYTES, chunks, open_source
 from recollect.values.errors import SourceError
@@ -101,12 +103,21 @@ def source_of(file: SourceFile, id_: str) -> SourceFile:
     return replace(file, path=path, session=id_, framing=Framing.DOCUMENT, compressed=False)
 
 
-def is_usable(id_: str) -> bool:
+def identity_of(conversations: Conversations, data: bytes) -> tuple[str, int]:
+    """Which conversation it is, and when it last changed; what is none is known by its bytes."""
+    try:
+        found = conversations.identity(decode(data)[0])
+    except BadLine:
+        found = None
+    return found if found is not None and _is_usable(found[0]) else (_made_id(data), 0)
+
+
+def _is_usable(id_: str) -> bool:
     """Whether an id can be what a conversation is called."""
     return 0 < len(id_) <= _ID_CHARS_MAX and id_.isprintable()
 
 
-def made_id(data: bytes) -> str:
+def _made_id(data: bytes) -> str:
     """What something is called that is no conversation, or does not say which."""
     return "unread-" + hashlib.blake2b(data, digest_size=8).hexdigest()
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from recollect.agents.contract import TellsFirst
 from recollect.agents.registry import agent_of
 from recollect.intake.checkpoints import Checkpoints
-from recollect.intake.ingest import parse_lines
+from recollect.intake.parsing import parse_lines
 from recollect.store.contract import Writer
 from recollect.values.records import Line, Relation, Role, SessionFacts
 from recollect.values.stored import Session, Source

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def note(writer: Writer, file: SourceFile, host: str, record: dict[str, Any]) -> None:
     """Add a record to a source that no disk has; the caller commits."""
-    from recollect.intake.ingest import parse_lines
+    from recollect.intake.parsing import parse_lines
 
     held, agent = writer.source(host, file.path), agent_of(file.agent)
     parser = agent.parser(file, held.cursor.state if held is not None else {})

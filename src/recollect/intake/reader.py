@@ -123,3 +123,17 @@ def batches(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:
             yield lines
     if carry:
         yield [(bytes(carry), LineFlag.PENDING | (LineFlag.BAD if long else 0))]
+
+
+def whole_document(pieces: Iterator[bytes]) -> Iterator[list[tuple[bytes, int]]]:
+    """A document as one line, or as pieces of one when it is huge."""
+    carry = bytearray()
+    flags = 0
+    for piece in pieces:
+        carry += piece
+        if len(carry) >= PIECE_BYTES:
+            flags = int(LineFlag.BAD)
+            yield [(bytes(carry), LineFlag.BAD | LineFlag.CONTINUES)]
+            carry.clear()
+    if carry:
+        yield [(bytes(carry), flags)]

@@ -16,7 +16,7 @@ from recollect.agents.head import Head
 from recollect.agents.registry import agent_of, agents
 from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.forks import note_forks
-from recollect.intake.ingest import parse_lines
+from recollect.intake.parsing import parse_lines
 from recollect.store.contract import View, Writer, carry_vectors
 from recollect.store.derived import carry_derived
 from recollect.values.records import (

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAYLOAD_BYTES_MAX = 64 << 20
+_SECTOR = 512
+_UNWRITTEN_MIN = 16  # bytes of a sector: fewer may be zeros by chance
 AHEAD_BYTES = 1 << 20
 
 _MARK = b"\xf5RCLFRM\xfa"
@@ -136,11 +138,11 @@ def _pieces(window: _Window, start: int, end: int) -> Iterator[Frame | Gap]:
             at = window.find(_MARK, at + 1)
             continue
         if begun < at:
-            yield Gap(begun, at, _start_of(window, at) == begun)
+            yield Gap(begun, at, _was_whole(window, begun, at))
         yield piece
         at = begun = piece.stop
     if begun < end:
-        yield Gap(begun, end, _start_of(window, end) == begun)
+        yield Gap(begun, end, _was_whole(window, begun, end))
 
 
 def _piece_at(window: _Window, at: int) -> Frame | Gap | None:
@@ -160,8 +162,26 @@ def _piece_at(window: _Window, at: int) -> Frame | Gap | None:
         return None
     payload = window.read(at + _HEAD.size, length)
     if zlib.crc32(sequence.to_bytes(8, "little") + payload) != crc:
-        return Gap(at, stop, damaged=True) if tail == wanted else None
+        return Gap(at, stop, damaged=not _has_unwritten(window, at, stop)) if tail == wanted else None
     return Frame(at, stop, sequence, payload)
+
+
+def _was_whole(window: _Window, start: int, stop: int) -> bool:
+    """Whether bytes that are no frame end as one that began with them, and all of it was once written."""
+    return _start_of(window, stop) == start and not _has_unwritten(window, start, stop)
+
+
+def _has_unwritten(window: _Window, start: int, stop: int) -> bool:
+    """Whether a power cut kept a sector of it from being written, so that nobody was told it is there.
+
+    Such a sector holds the zeros that the file was grown by. Sectors may reach a disk in any order.
+    """
+    first = start - start % _SECTOR
+    for at in range(first, stop, _SECTOR):
+        low, high = max(at, start), min(at + _SECTOR, stop)
+        if high - low >= _UNWRITTEN_MIN and not window.read(low, high - low).strip(b"\0"):
+            return True
+    return False
 
 
 def _is_rotten(tail: bytes, wanted: bytes) -> bool:

@@ -15,6 +15,7 @@ WRITTEN_KEY = (
 WRITTEN_FROM_KEY = "writtenFrom"  # and from which session: a resume under a new id names no other
 
 NOTES = "recollect"  # the agent of sources in which Recollect itself notes what a person saved or decided
+MEMORY = "memory"  # the agent of sources in which code and people keep notes of their own
 
 Place = tuple[int, int, str, str]  # role, framing, session, parent session
 

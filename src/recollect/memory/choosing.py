@@ -19,7 +19,7 @@ import numpy as np
 from recollect.agents.erasures import ERASURES
 from recollect.agents.registry import agent_of
 from recollect.intake.checkpoints import Checkpoints
-from recollect.intake.ingest import parse_lines
+from recollect.intake.parsing import parse_lines
 from recollect.light.project import project_of
 from recollect.light.sources import is_conversation
 from recollect.search.digest_rows import DIGESTS, key_of

@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from recollect.agents.memory.records import (
-    MEMORY,
     NOTE,
     SESSION,
     artifact_record,
@@ -30,6 +29,7 @@ from recollect.agents.memory.records import (
     piece_of,
     session_id,
 )
+from recollect.light.sources import MEMORY
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.notes import (
     METADATA_BYTES_MAX,
@@ -41,15 +41,12 @@ from recollect.values.notes import (
     checked_role,
     checked_tags,
     checked_text,
-    float32_bytes,
     milliseconds,
 )
 from recollect.values.notes import SESSION as DEFAULT_SESSION
 
 if TYPE_CHECKING:
     import datetime
-
-    import numpy as np
 
     from recollect.memory import Memory
     from recollect.store.contract import View
@@ -83,7 +80,7 @@ class Saving:
         author: str = "",
         time: Time = None,
         metadata: Mapping[str, Any] | None = None,
-        vector: Vector | Sequence[float] | None = None,
+        vector: Vector | None = None,
         artifacts: Mapping[str, Artifact] | None = None,
     ) -> str:
         """Keep a note for good; returns its id. It is durable, and everyone sees it, when this returns.
@@ -129,7 +126,7 @@ class Saving:
         author: str = _UNCHANGED,
         time: Time = _UNCHANGED,
         metadata: Mapping[str, Any] | None = _UNCHANGED,
-        vector: Vector | Sequence[float] | None = _UNCHANGED,
+        vector: Vector | None = _UNCHANGED,
         artifacts: Mapping[str, Artifact] | None = _UNCHANGED,
     ) -> Note:
         """Change what is given of a note, and nothing else; NotFound where there is none of this id."""
@@ -230,7 +227,7 @@ class Saving:
                     total += int((shown & (columns["flags"] & HIDDEN == 0)).sum())
         return total
 
-    def artifact(self, id: str, name: str, *, session: str = "") -> np.ndarray[Any, Any] | bytes:
+    def artifact(self, id: str, name: str, *, session: str = "") -> Artifact:
         """An array or bytes that a note was saved with, bit for bit."""
         from recollect.agents.memory.artifacts import unpacked
 
@@ -370,7 +367,7 @@ def _checked(given: NewNote, now_ms: int) -> Note:
         time_ms,
         time_ms,
         _checked_metadata(given.metadata),
-        float32_bytes(given.vector) if given.vector is not None else b"",
+        _checked_vector(given.vector),
     )
 
 
@@ -394,6 +391,14 @@ def _checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
             f"metadata has at most {METADATA_BYTES_MAX >> 20} MiB", hint="save it as an artifact"
         )
     return metadata
+
+
+def _checked_vector(vector: Vector | None) -> bytes:
+    if vector is None:
+        return b""
+    from recollect.agents.memory.vectors import float32_bytes
+
+    return float32_bytes(vector)
 
 
 def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, dict[str, Artifact] | None]:

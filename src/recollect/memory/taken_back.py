@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.agents.decode import BadLine, decode
-from recollect.agents.memory.records import ARTIFACT, DELETE, MEMORY, NOTE, note_of
+from recollect.agents.memory.records import ARTIFACT, DELETE, NOTE, note_of
+from recollect.light.sources import MEMORY
 from recollect.search.vectors.pieces import pieces_of
 from recollect.store.leaving import NOTHING, Leaving
 from recollect.values.ids import name_key

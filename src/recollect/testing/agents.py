@@ -36,7 +36,7 @@ from recollect.config import Config
 from recollect.intake.databases import new_lines, open_database, session_path
 from recollect.intake.discover import discover
 from recollect.intake.exports import conversations_in, source_of
-from recollect.intake.ingest import parse_lines
+from recollect.intake.parsing import parse_lines
 from recollect.setup.agents import commands_of
 from recollect.testing.nasty import COPIED_TO, NastyInput, nasty_inputs
 from recollect.testing.taken import kept_in, scratch_memory, shown_after, shown_in

@@ -15,10 +15,9 @@ from recollect.values.errors import UsageError
 if TYPE_CHECKING:
     import datetime
 
-    import numpy as np
-
-    Vector = np.ndarray[Any, Any]
-    Artifact = np.ndarray[Any, Any] | bytes
+Array = Any  # of NumPy, which nothing here needs
+Vector = Array | Sequence[float]
+Artifact = Array | bytes
 
 SESSION: Final = "notes"  # where a note is that was saved without a word about it
 ROLES: Final = ("note", "user", "assistant", "system", "tool")  # who says it
@@ -50,7 +49,7 @@ class NewNote:
     author: str = ""
     time: float | datetime.datetime | None = None
     metadata: Mapping[str, Any] | None = None
-    vector: Vector | Sequence[float] | None = None
+    vector: Vector | None = None
     artifacts: Mapping[str, Artifact] | None = None
 
 
@@ -135,18 +134,3 @@ def milliseconds(time: float | datetime.datetime | None, now_ms: int) -> int:
     if not math.isfinite(seconds) or not 0 <= seconds * 1000 <= _TIME_MS_MAX:
         raise UsageError("a time is a number of seconds since 1970, or a datetime")
     return round(seconds * 1000)
-
-
-def float32_bytes(vector: Vector | Sequence[float]) -> bytes:
-    """A vector as little-endian float32; UsageError where it is none."""
-    import numpy as np
-
-    try:
-        made = np.asarray(vector, "<f4")
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"a vector is a list of numbers: {error}") from error
-    if made.ndim != 1 or not 0 < len(made) <= DIMS_MAX:
-        raise UsageError(f"a vector has one dimension and 1 to {DIMS_MAX:,} numbers, not shape {made.shape}")
-    if not np.isfinite(made).all():
-        raise UsageError("a vector holds NaN, or a number that float32 has not")
-    return made.tobytes()

@@ -20,13 +20,13 @@ from recollect.agents.memory.records import (
     ARTIFACT,
     DELETE,
     DIMS,
-    MEMORY,
     NOTE,
     SESSION,
     dims_of,
     role_of,
     session_id,
 )
+from recollect.light.sources import MEMORY
 from recollect.values.records import Entry, Kind, Parsed, SessionFacts, SourceFile
 from recollect.values.titles import TITLE_CUSTOM, TITLE_PROMPT, TITLE_STRANGER
 

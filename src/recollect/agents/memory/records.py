@@ -19,6 +19,7 @@ from typing import Any, Final
 import orjson
 
 from recollect.agents.fields import count_of, dict_of, list_of, text_of
+from recollect.light.sources import MEMORY
 from recollect.values.ids import entry_id
 from recollect.values.notes import (
     DIMS_MAX,
@@ -32,7 +33,6 @@ from recollect.values.notes import (
 )
 from recollect.values.records import Provenance, SourceFile
 
-MEMORY: Final = "memory"  # the agent
 NOTE: Final = "note"
 DELETE: Final = "delete"
 SESSION: Final = "session"

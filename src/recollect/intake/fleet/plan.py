@@ -17,7 +17,7 @@ from recollect.agents.registry import agent_of, agents
 from recollect.intake.fleet.answers import Listing, Stat, coded
 from recollect.intake.fleet.cksum import Cksum
 from recollect.intake.fleet.kept import Kept, mark_of
-from recollect.intake.ingest import is_plain
+from recollect.intake.news import is_plain
 from recollect.light.own_files import make_own_folder, open_own
 from recollect.values.records import Cursor, Framing, SourceFile
 from recollect.values.stored import Source

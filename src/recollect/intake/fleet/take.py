@@ -15,7 +15,8 @@ from recollect.intake.fleet.kept import HostFolder, Kept, mark_of
 from recollect.intake.fleet.load import Fetched, Load
 from recollect.intake.fleet.plan import Plan, Wanted, Way, cursor_of
 from recollect.intake.forks import note_forks
-from recollect.intake.ingest import Copy, Ingest, OtherContent
+from recollect.intake.ingest import Ingest
+from recollect.intake.news import Copy, OtherContent
 from recollect.intake.reader import chunks, open_source
 from recollect.store.contract import Writer
 from recollect.values.errors import SourceError

@@ -9,7 +9,8 @@ import numpy as np
 import tantivy
 
 from recollect.agents.decode import BadLine, decode
-from recollect.agents.memory.records import MEMORY, channel_of, tags_of
+from recollect.agents.memory.records import channel_of, tags_of
+from recollect.light.sources import MEMORY
 from recollect.search.text.fields import (
     Identifiers,
     body_of,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from recollect.agents.contract import Agent
+from recollect.light.sources import MEMORY
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class SavedNotes(Agent):
     """Reads what `recollect.memory.saving` writes. No file is ever found, because there is none."""
 
-    name = "memory"
+    name = MEMORY
     title = "Recollect's own memory"
     version = 1
 
@@ -32,6 +33,3 @@ class SavedNotes(Agent):
         from recollect.agents.memory.parse import NoteParser
 
         return NoteParser(source, state)
-
-
-AGENT = SavedNotes()

@@ -1,0 +1,27 @@
+"""The caller's own vectors, as they are kept with a note: float32, little-endian, whole and finite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from recollect.values.errors import UsageError
+from recollect.values.notes import DIMS_MAX, Vector
+
+NUMBER = np.dtype("<f4")
+
+
+def float32_bytes(vector: Vector) -> bytes:
+    """A vector as it is kept; UsageError where it is none."""
+    try:
+        made = np.asarray(vector, np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"a vector is a list of numbers: {error}") from error
+    if made.ndim != 1 or not 0 < len(made) <= DIMS_MAX:
+        raise UsageError(f"a vector has one dimension and 1 to {DIMS_MAX:,} numbers, not shape {made.shape}")
+    with np.errstate(over="ignore"):
+        small: np.ndarray[Any, Any] = made.astype(NUMBER)
+    if not np.isfinite(small).all():
+        raise UsageError("a vector holds NaN, or a number that float32 has not")
+    return small.tobytes()
