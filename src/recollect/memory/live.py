@@ -22,14 +22,14 @@ from typing import Any, Final
 import orjson
 
 from recollect.agents.decode import BadLine, decode
-from recollect.agents.memory.records import DELETE, MEMORY, SESSION, delete_record, line_of, note_of, notes_file
+from recollect.agents.memory.records import DELETE, SESSION, delete_record, line_of, note_of, notes_file
 from recollect.config import Config
 from recollect.light.journal import JOURNAL_SUFFIX, Journal
 from recollect.light.journal_tail import JournalTail
 from recollect.light.processes import start_python
 from recollect.light.segments import unpack_segment
-from recollect.memory.saving import FOLD_BYTES, checked_line, frames_ofX
-from recollect.store.registry import has_store
+from recollect.light.sources import MEMORY
+from recollect.memory.saving import FOLD_BYTES, checked_line, frames_of
 from recollect.values.errors import RecollectError, StoreError, UsageError
 from recollect.values.notes import NewNote, Note
 from recollect.values.records import BEHIND, Segment
@@ -111,7 +111,7 @@ class LiveNotes:
 
     def _load(self) -> Iterator[Note]:
         """Everything that is in the store, by a process of its own."""
-        if not has_store(self._config.store):
+        if not any(map(os.path.exists, (self._store, self._store + JOURNAL_SUFFIX))):
             return
         process = start_python(
             "recollect.memory.live_load", self._config.url, self._below, stdin=DEVNULL, stdout=PIPE, bufsize=1 << 20
