@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,14 @@ DRIVER = Path(__file__).with_name("claude_mem.cjs")
 
 
 @pytest.fixture
-def claude_mem(needs: Needs, machine: Machine) -> Iterator[list[str]]:
+def claude_mem(needs: Needs, machine: Machine) -> list[str]:
     """The words that run the driver, but for the story; a machine on which our program stands in for uvx."""
     needs("claude-mem")
     bun, worker = binary("bun"), binary("claude-mem")
     if bun is None:
         pytest.skip("no bun: `make test-agents` installs it")
     machine.recollect("chroma", "--install-shim", str(machine.home / "shim"))
-    yield [str(bun), str(DRIVER), str(worker)]
+    return [str(bun), str(DRIVER), str(worker)]
 
 
 def environment(machine: Machine) -> dict[str, str]:
@@ -38,13 +37,22 @@ def environment(machine: Machine) -> dict[str, str]:
 
 
 def results(out: str) -> dict[str, Any]:
-    told = (json.loads(line.removeprefix("RESULT ")) for line in out.splitlines() if line.startswith("RESULT "))
+    told = (
+        json.loads(line.removeprefix("RESULT ")) for line in out.splitlines() if line.startswith("RESULT ")
+    )
     return {each["step"]: each["value"] for each in told}
 
 
-def test_what_it_syncs_and_asks_is_answered_as_chroma_answers(machine: Machine, claude_mem: list[str]) -> None:
+def test_what_it_syncs_and_asks_is_answered_as_chroma_answers(
+    machine: Machine, claude_mem: list[str]
+) -> None:
     done = subprocess.run(
-        [*claude_mem, "story"], env=environment(machine), cwd=machine.work, capture_output=True, text=True, check=False
+        [*claude_mem, "story"],
+        env=environment(machine),
+        cwd=machine.work,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:] + done.stdout[-2000:]
     told = results(done.stdout)
@@ -105,10 +113,24 @@ def test_uvx_stays_uvx_for_everything_else(machine: Machine, tmp_path: Path) -> 
 
     def said(*words: str) -> str:
         return subprocess.run(
-            [str(shim / "uvx"), *words], env={"PATH": path, "HOME": str(machine.home)}, capture_output=True, text=True, check=True
+            [str(shim / "uvx"), *words],
+            env={"PATH": path, "HOME": str(machine.home)},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
 
-    start = ("--python", "3.13", "--with", "onnxruntime>=1.20", "--with", "protobuf<7", "--from", "chroma-mcp==0.2.6", "chroma-mcp")
+    start = (
+        "--python",
+        "3.13",
+        "--with",
+        "onnxruntime>=1.20",
+        "--with",
+        "protobuf<7",
+        "--from",
+        "chroma-mcp==0.2.6",
+        "chroma-mcp",
+    )
     assert "recollect chroma" in said(*start, "--help")
     assert said("ruff", "check", "a b") == "real|ruff|check|a b|"
     assert said("--from", "chroma-mcp", "python", "-V") == "real|--from|chroma-mcp|python|-V|"
@@ -116,4 +138,3 @@ def test_uvx_stays_uvx_for_everything_else(machine: Machine, tmp_path: Path) -> 
     assert said(*remote) == "|".join(("real", *remote, ""))
     assert machine.recollect("chroma", "--install-shim", str(shim), "--remove").code == 0
     assert not shim.exists()
-

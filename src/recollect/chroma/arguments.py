@@ -116,8 +116,10 @@ def _fit(form: Form, value: Any, where: str) -> Any:
         raise _Wrong([_Error(where, _EXPECTED[form.type], f"{_NAMES[form.type]}_type", value)])
     if form.items is None:
         return value
-    made, errors = [], []
-    for at, item in enumerate(value):
+    made: list[Any] = []
+    errors: list[_Error] = []
+    items: Any = value
+    for at, item in enumerate(items):
         try:
             made.append(_fit(form.items, item, f"{where}.{at}"))
         except _Wrong as wrong:

@@ -54,9 +54,7 @@ def check_lengths(**parts: Sequence[Any] | None) -> None:
 def check_metadata(metadata: Mapping[str, Any]) -> None:
     """The shape of metadata; `check_values` knows which of what passes is kept."""
     if not metadata:
-        raise Refused(
-            f"Expected metadata to be a non-empty dict, got {len(metadata)} metadata attributes"
-        )
+        raise Refused(f"Expected metadata to be a non-empty dict, got {len(metadata)} metadata attributes")
     for key, value in metadata.items():
         if key == DOCUMENT_KEY:
             raise Refused(f"Expected metadata to not contain the reserved key {DOCUMENT_KEY}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 AT_ONCE: Final = 8  # documents whose vectors are made in one go: a millisecond or two
-_ROWS_MIN: Final = 256
+_BLOCK_ROWS: Final = 256
 
 
 class TextVectors(Protocol):
@@ -68,9 +68,8 @@ class Collection:
         self._documents: dict[str, Document] = {}
         self._is_sorted = True
         self._unmade: dict[str, None] = {}
-        self._matrix: Floats | None = None
+        self._blocks: list[Floats] = []  # of `_BLOCK_ROWS` vectors each, so that none is moved as they grow
         self._free: list[int] = []
-        self._rows = 0
         self.next_order = 1
 
     def __len__(self) -> int:
@@ -123,8 +122,7 @@ class Collection:
         return [
             each
             for each in self
-            if (wanted is None or each.id in wanted)
-            and (chooses is None or chooses(each.text, each.kept))
+            if (wanted is None or each.id in wanted) and (chooses is None or chooses(each.text, each.kept))
         ]
 
     def nearest(
@@ -136,20 +134,15 @@ class Collection:
         import numpy as np
 
         self.make_vectors(len(self._unmade))
-        assert self._matrix is not None
-        asked = self._vectors.encode([text])[0]
-        rows = self._matrix[[each.row for each in documents]]
-        distances = _DISTANCES[space](rows, asked)
+        asked, distance = self._vectors.encode([text])[0], _DISTANCES[space]
+        everywhere = np.concatenate([distance(block, asked) for block in self._blocks])
+        distances = everywhere[[each.row for each in documents]]
         best = np.argsort(distances, kind="stable")[:count]
         return [(documents[at], float(distances[at])) for at in best.tolist()]
 
     def embeddings(self, documents: Sequence[Document]) -> list[list[float]]:
         self.make_vectors(len(self._unmade))
-        if not documents:
-            return []
-        assert self._matrix is not None
-        found: list[list[float]] = self._matrix[[each.row for each in documents]].tolist()
-        return found
+        return [self._vector(each.row).tolist() for each in documents]
 
     def make_vectors(self, count: int = AT_ONCE) -> int:
         """Make the vectors of so many documents that have none; returns how many are left."""
@@ -175,29 +168,33 @@ class Collection:
         import numpy as np
 
         if document.row < 0:
-            document.row = self._free.pop() if self._free else self._rows
-            self._rows = max(self._rows, document.row + 1)
-        if self._matrix is None or document.row >= len(self._matrix):
-            grown = np.zeros((max(_ROWS_MIN, self._rows * 5 // 4), self._vectors.dims), np.float32)
-            if self._matrix is not None:
-                grown[: len(self._matrix)] = self._matrix
-            self._matrix = grown
-        place: Floats = self._matrix[document.row]
-        return place
+            if not self._free:
+                first = len(self._blocks) * _BLOCK_ROWS
+                self._blocks.append(np.zeros((_BLOCK_ROWS, self._vectors.dims), np.float32))
+                self._free = list(range(first + _BLOCK_ROWS - 1, first - 1, -1))
+            document.row = self._free.pop()
+        return self._vector(document.row)
+
+    def _vector(self, row: int) -> Floats:
+        block, at = divmod(row, _BLOCK_ROWS)
+        found: Floats = self._blocks[block][at]
+        return found
 
 
 def _squared(rows: Floats, asked: Floats) -> Floats:
     import numpy as np
 
     apart = rows - asked
-    return np.einsum("ij,ij->i", apart, apart)
+    squared: Floats = np.einsum("ij,ij->i", apart, apart)
+    return squared
 
 
 def _cosine(rows: Floats, asked: Floats) -> Floats:
     import numpy as np
 
-    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(asked)
-    return 1 - (rows @ asked) / np.where(lengths > 0, lengths, 1)
+    lengths: Floats = np.sqrt(_squared(rows, np.zeros_like(asked)) * np.float32(asked @ asked))
+    apart: Floats = np.float32(1) - (rows @ asked) / np.where(lengths > 0, lengths, np.float32(1))
+    return apart
 
 
 def _inner(rows: Floats, asked: Floats) -> Floats:

@@ -3,9 +3,9 @@
     chroma/DATABASE         a note for each collection: its id, its name, its metadata
     chroma/DATABASE/ID      a note for each document: the caller's id, text and metadata
 
-A call first takes in what was saved since the last one, by whomever; what it writes itself it takes in the same
-way. So the journal says what holds, for any number of processes. The notes of a collection are written before
-the note that names it, and deleted after: what is cut short leaves nothing half there.
+A call first takes in what was saved since the last one, by whomever; what it writes itself it takes in the
+same way. So the journal says what holds, for any number of processes. The notes of a collection are written
+before the note that names it, and deleted before it: what is cut short leaves no name without its documents.
 """
 
 from __future__ import annotations
@@ -81,10 +81,7 @@ class Database:
 
     def make_vectors(self) -> bool:
         """Make a few vectors that are missing; whether there are more."""
-        for collection in self._collections.values():
-            if collection.make_vectors(AT_ONCE):
-                return True
-        return False
+        return any(collection.make_vectors(AT_ONCE) for collection in self._collections.values())
 
     # -- collections -----------------------------------------------------------------------
 

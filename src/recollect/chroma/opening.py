@@ -1,7 +1,7 @@
 """Which database a server is for, and where that is kept.
 
-The folder that a client names is what it takes its database to be: deleted with it, moved with it, another one
-in another folder. So the folder gets a file that says which of the store's databases it is.
+The folder that a client names is what it takes its database to be: deleted with it, moved with it, another
+one in another folder. So the folder gets a file that says which of the store's databases it is.
 """
 
 from __future__ import annotations

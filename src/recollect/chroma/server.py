@@ -54,9 +54,7 @@ def serve(wire: Wire, open_database: Open) -> None:
             write(wire, json.dumps(answer).encode("ascii") + b"\n")
 
 
-def _next(
-    arrived: queue.SimpleQueue[bytes | Oversized | None], server: Server
-) -> bytes | Oversized | None:
+def _next(arrived: queue.SimpleQueue[bytes | Oversized | None], server: Server) -> bytes | Oversized | None:
     """The next line; what waits to be done is done until it comes."""
     while True:
         try:

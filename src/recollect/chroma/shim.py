@@ -1,7 +1,7 @@
-"""The program called `uvx` that claude-mem starts: it runs this server for chroma-mcp, and uv's own for the rest.
+"""The program `uvx` that claude-mem starts: it runs this server for chroma-mcp, and uv's own for the rest.
 
-claude-mem looks for `uvx` first in the folder that CLAUDE_MEM_CHROMA_UVX_PATH names. A shell script, so that the
-server is the very process that claude-mem started and nothing stands between them.
+claude-mem looks for `uvx` first in the folder that CLAUDE_MEM_CHROMA_UVX_PATH names. A shell script, so that
+the server is the very process that claude-mem started and nothing stands between them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "uvx"
 VARIABLE: Final = "CLAUDE_MEM_CHROMA_UVX_PATH"
-_MARK: Final = "# Written by `recollect chroma --install-shim`; `recollect chroma --install-shim --remove` removes it."
+_MARK: Final = (
+    "# Written by `recollect chroma --install-shim`; `recollect chroma --install-shim --remove` removes it."
+)
 
 # `find` leaves in `skip` how many words stand before those of chroma-mcp, 0 where something else is run: also
 # for a Chroma on a server, which only the real one talks to.

@@ -228,7 +228,9 @@ def _query(
         found = [collection.nearest(chosen, each, n_results, named.space) for each in query_texts]
     parts = [_parts(collection, [each for each, _ in near], include) for near in found]
     answer: dict[str, Any] = {"ids": [[each.id for each, _ in near] for near in found]}
-    answer |= {name: [part[name] for part in parts] if parts[0][name] is not None else None for name in parts[0]}
+    answer |= {
+        name: [part[name] for part in parts] if parts[0][name] is not None else None for name in parts[0]
+    }
     distances = [[distance for _, distance in near] for near in found] if "distances" in include else None
     return [_told({**answer, "included": include, "data": None, "distances": distances})]
 
@@ -309,7 +311,7 @@ def _delete(database: Database, collection_name: str, ids: list[str]) -> Texts:
 
 
 def _filter(step: str, where: Metadata | None, where_document: Metadata | None) -> Any:
-    """What the filters of a call choose. What the client's library refuses names the step, the rest does not."""
+    """What the filters of a call choose. What Chroma's client refuses names the step, the rest does not."""
     try:
         return chooser(where, where_document)
     except Refused as error:
@@ -430,8 +432,8 @@ TOOLS: Final = (
     Tool(
         "chroma_query_documents",
         "The documents nearest to each of some texts. where: {field: value}, {field: {$gt: 5}} ($eq $ne $gt "
-        "$gte $lt $lte $in $nin), {$and: [...]}, {$or: [...]}. where_document: $contains $not_contains $regex "
-        "$not_regex $and $or.",
+        "$gte $lt $lte $in $nin), {$and: [...]}, {$or: [...]}. where_document: $contains $not_contains "
+        "$regex $not_regex $and $or.",
         (
             _COLLECTION,
             Argument("query_texts", _TEXTS),
@@ -466,10 +468,7 @@ TOOLS: Final = (
         _update,
     ),
     Tool(
-        "chroma_delete_documents",
-        "Delete documents by id.",
-        (_COLLECTION, Argument("ids", _TEXTS)),
-        _delete,
+        "chroma_delete_documents", "Delete documents by id.", (_COLLECTION, Argument("ids", _TEXTS)), _delete
     ),
 )
 BY_NAME: Final = {tool.name: tool for tool in TOOLS}

@@ -1,9 +1,9 @@
 """The filters of Chroma: which documents a `where` and a `where_document` choose.
 
 A filter is checked whole before any document is looked at, and refused in Chroma's own words. Numbers compare
-as Chroma 1.5 compares them: with a whole number what is left of the operand when its fraction is cut off, with
-a fraction the operand as a float; true and false are no numbers. What has no value is chosen by `$ne`, `$nin`
-and `$not_contains` alone.
+as Chroma 1.5 compares them: a whole number with what is left of the operand when its fraction is cut off, a
+fraction with the operand as a float; true and false are no numbers. What has no value is chosen by `$ne`,
+`$nin` and `$not_contains` alone.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ def chooser(where: Any, where_document: Any) -> Chooses | None:
     if where_document is not None:
         _check_text(where_document)
     made = [
-        make(given)
-        for make, given in ((_chosen, where), (_chosen_text, where_document))
-        if given is not None
+        make(given) for make, given in ((_chosen, where), (_chosen_text, where_document)) if given is not None
     ]
     return _all(made) if made else None
 
@@ -70,8 +68,7 @@ def _check(where: Any) -> None:
     ((key, value),) = where.items()
     if key in ("$contains", "$not_contains"):
         raise Refused(
-            "Expected where key to be a metadata field name or a logical operator ($and, $or), "
-            f"got {key}"
+            f"Expected where key to be a metadata field name or a logical operator ($and, $or), got {key}"
         )
     if key in ("$and", "$or"):
         for each in _several(value, "where value", "where expressions"):
@@ -226,8 +223,8 @@ def _whole(operand: float) -> int:
 
 
 def _containing(wanted: Any) -> Callable[[Any], bool]:
-    return lambda value: type(value) is list and any(
-        type(each) is type(wanted) and each == wanted for each in value
+    return lambda value: (
+        type(value) is list and any(type(each) is type(wanted) and each == wanted for each in value)
     )
 
 

@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect.cli.open_memory import check_store
 from recollect.cli.words import add_command
@@ -30,8 +30,8 @@ def add_words(commands: Any) -> None:
         "chroma",
         "stand in for chroma-mcp: what claude-mem talks to",
         "Speaks the Model Context Protocol on stdin and stdout, with the tools of chroma-mcp 0.2.6 and its "
-        "options; what it is given is kept in the store, and found by `recollect search`. docs/chroma.md says how "
-        "claude-mem is told to start it.",
+        "options; what it is given is kept in the store, and found by `recollect search`. docs/chroma.md "
+        "says how claude-mem is told to start it.",
         (
             "recollect chroma --install-shim",
             "recollect chroma --install-shim --remove",
@@ -61,7 +61,7 @@ def add_words(commands: Any) -> None:
 
 
 def chroma(args: argparse.Namespace, screen: Screen) -> int:
-    """Write or remove the program, or serve until the client goes away, which does not come back."""
+    """Write or remove the program, or serve."""
     if args.install_shim is not None:
         return _install(args, screen)
     if args.remove:
@@ -72,11 +72,17 @@ def chroma(args: argparse.Namespace, screen: Screen) -> int:
             f"a client of type {kind} talks to a Chroma elsewhere, and this keeps documents in a store here",
             hint="leave out --client-type, or run chroma-mcp itself",
         )
+    _serve(args, screen, fleeting=kind == "ephemeral")
+    return None
+
+
+def _serve(args: argparse.Namespace, screen: Screen, *, fleeting: bool) -> NoReturn:
+    """Answer until the client goes away."""
     check_store(args.store)
     wire = claim()
     if os.isatty(wire.incoming):
         screen.note("claude-mem starts this command and speaks MCP with it; --install-shim sets that up")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread of its own each costs memory, and gains nothing
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more cost memory, and gain nothing
     from recollect.chroma.opening import open_database
     from recollect.chroma.server import serve
 
@@ -84,10 +90,11 @@ def chroma(args: argparse.Namespace, screen: Screen) -> int:
     data_dir = Path(folder).expanduser() if folder else None
     config = load_config(args.store)
     try:
-        serve(wire, lambda: open_database(config, data_dir, fleeting=kind == "ephemeral"))
+        serve(wire, lambda: open_database(config, data_dir, fleeting=fleeting))
     except KeyboardInterrupt:
         leave(130)
     leave(0)
+    return None
 
 
 def _install(args: argparse.Namespace, screen: Screen) -> int:
@@ -108,7 +115,9 @@ def _install(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("chroma", told)
         return 0
     screen.line(f"wrote {path}")
-    screen.line("claude-mem finds it by a variable, in your shell's profile or under \"env\" in ~/.claude/settings.json:")
+    screen.line(
+        "claude-mem finds it by a variable, in your shell's profile or in Claude Code's settings (env):"
+    )
     screen.line(f"  export {VARIABLE}={shlex.quote(str(path.parent))}")
     screen.line("and uses it once its worker is started again")
     return 0

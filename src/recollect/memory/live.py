@@ -114,10 +114,15 @@ class LiveNotes:
         if not any(map(os.path.exists, (self._store, self._store + JOURNAL_SUFFIX))):
             return
         process = start_python(
-            "recollect.memory.live_load", self._config.url, self._below, stdin=DEVNULL, stdout=PIPE, bufsize=1 << 20
+            "recollect.memory.live_load",
+            self._config.url,
+            self._below,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            bufsize=1 << 20,
         )
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
             for line in process.stdout:
                 record: dict[str, Any] = orjson.loads(line)
                 if "through" in record:
@@ -128,7 +133,9 @@ class LiveNotes:
                     raise RecollectError(record["error"], hint=record["hint"])
                 elif (note := note_of(record, record["session"])) is not None:
                     yield note
-            raise StoreError(f"{self._store}: its notes could not be read", hint="`recollect check` says more")
+            raise StoreError(
+                f"{self._store}: its notes could not be read", hint="`recollect check` says more"
+            )
         finally:
             process.kill()
             process.wait()
