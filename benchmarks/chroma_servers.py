@@ -99,6 +99,16 @@ def our_words(folder: Path) -> list[str]:
     return [sys.executable, "-m", "recollect", *store, "chroma", *_data(folder)]
 
 
+def shim_words(folder: Path) -> list[str]:
+    """As claude-mem starts it."""
+    shim = folder / "shim/uvx"
+    if not shim.exists():
+        store = ["--store", str(folder / "memory.h5")]
+        words = [sys.executable, "-m", "recollect", *store, "chroma", "--install-shim", str(shim.parent)]
+        subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+    return [str(shim), "--python", "3.13", "--from", PACKAGES[0], "chroma-mcp", *_data(folder)]
+
+
 @contextlib.contextmanager
 def theirs(environment: Path, folder: Path, *, model: bool = False) -> Iterator[Client]:
     """chroma-mcp with our vectors, or with its own `model`."""

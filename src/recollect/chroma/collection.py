@@ -192,8 +192,9 @@ def _squared(rows: Floats, asked: Floats) -> Floats:
 def _cosine(rows: Floats, asked: Floats) -> Floats:
     import numpy as np
 
-    lengths: Floats = np.sqrt(_squared(rows, np.zeros_like(asked)) * np.float32(asked @ asked))
-    apart: Floats = np.float32(1) - (rows @ asked) / np.where(lengths > 0, lengths, np.float32(1))
+    lengths = np.sqrt(_squared(rows, np.zeros_like(asked)) * np.float32(asked @ asked))
+    lengths[lengths == 0] = 1
+    apart: Floats = np.float32(1) - (rows @ asked) / lengths
     return apart
 
 

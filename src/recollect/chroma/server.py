@@ -42,11 +42,11 @@ _PARSE_ERROR, _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS = -32700, -32600, -3
 Open = Callable[[], "Database"]
 
 
-def serve(wire: Wire, open_database: Open) -> None:
+def serve(wire: Wire, open_database: Open, parent: int) -> None:
     """Answer until the input ends, or whoever started this is gone."""
     arrived: queue.SimpleQueue[bytes | Oversized | None] = queue.SimpleQueue()
     threading.Thread(target=_pump, args=(wire, arrived), daemon=True).start()
-    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
     server = Server(open_database)
     while (line := _next(arrived, server)) is not None:
         answer = server.answer(line)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "uvx"
 VARIABLE: Final = "CLAUDE_MEM_CHROMA_UVX_PATH"
+PARENT: Final = (
+    "RECOLLECT_CHROMA_PARENT"  # whoever started the program, known before anything could take time
+)
 _MARK: Final = (
     "# Written by `recollect chroma --install-shim`; `recollect chroma --install-shim --remove` removes it."
 )
@@ -51,7 +54,7 @@ find() {{
 find "$@"
 if [ "$skip" -gt 0 ]; then
   shift "$skip"
-  exec {command} "$@"
+  {parent}=$PPID exec {command} "$@"
 fi
 IFS=:
 for folder in $PATH; do
@@ -77,7 +80,7 @@ def install(folder: Path, config: Config) -> Path:
             f"{path}: there is another uvx", hint="name a folder of its own: --install-shim FOLDER"
         )
     command = shlex.join(command_words("--store", config.url, "chroma"))
-    script = _SCRIPT.format(mark=_MARK, quoted_mark=shlex.quote(_MARK), command=command)
+    script = _SCRIPT.format(mark=_MARK, quoted_mark=shlex.quote(_MARK), command=command, parent=PARENT)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_target(path, [script.encode()], force=True)

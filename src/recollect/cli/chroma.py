@@ -90,11 +90,19 @@ def _serve(args: argparse.Namespace, screen: Screen, *, fleeting: bool) -> NoRet
     data_dir = Path(folder).expanduser() if folder else None
     config = load_config(args.store)
     try:
-        serve(wire, lambda: open_database(config, data_dir, fleeting=fleeting))
+        serve(wire, lambda: open_database(config, data_dir, fleeting=fleeting), _parent())
     except KeyboardInterrupt:
         leave(130)
     leave(0)
     return None
+
+
+def _parent() -> int:
+    """The process that started this, as the program that claude-mem starts tells it; it may be gone."""
+    from recollect.chroma.shim import PARENT
+
+    told = os.environ.pop(PARENT, "")
+    return int(told) if told.isdecimal() else os.getppid()
 
 
 def _install(args: argparse.Namespace, screen: Screen) -> int:
