@@ -198,7 +198,18 @@ def test_what_is_public_is_the_facade_its_values_and_every_error_and_is_document
         for name, value in vars(errors).items()
         if isinstance(value, type) and issubclass(value, errors.RecollectError)
     }
-    values = {"Entry", "Hit", "Kind", "Memory", "Results", "Session", "Wanted"}
+    values = {
+        "AsyncMemory",
+        "Entry",
+        "Hit",
+        "Kind",
+        "Memory",
+        "NewNote",
+        "Note",
+        "Results",
+        "Session",
+        "Wanted",
+    }
     assert set(recollect.__all__) == values | raised | {"__version__"}
     page = (SOURCE.parent.parent / "docs" / "python.md").read_text("utf-8")
     assert [name for name in recollect.__all__ if f"`{name}`" not in page] == []

@@ -16,6 +16,8 @@ from tests.support.noisy import talk
 
 from recollect.config import Config, load_config
 from recollect.hooks.settle import settle
+from recollect.intake.discover import discover
+from recollect.intake.ingest import Ingest
 from recollect.memory import Memory
 from recollect.values.errors import Evicted, NotFound, SourceError, UsageError
 from recollect.values.retention import Elsewhere, RetentionSettings, SweepReport
@@ -420,14 +422,63 @@ def test_what_a_session_that_stays_has_too_stays(tmp_path: Path) -> None:
         memory.ingest([tmp_path / "logs"])
         memory.index()
         ended = [each.facts.id for each in memory.sessions()]
-        limited(memory, raw_soft_cap_bytes=1)
+        memory.pin(first.stem)
+        with memory.view() as view:
+            limited(memory, raw_soft_cap_bytes=view.raw_sizes().total - 1_000)
         report = memory.retention()
-        assert ids(report) == [ended[-1]], "the first has nothing of its own"
+        assert ids(report) == [ended[-1]]
         memory.sweep()
         assert b"".join(memory.raw(first.stem)) == data
         with pytest.raises(Evicted):
             list(memory.raw(path.stem))
         assert memory.check() == []
+        limited(memory, raw_soft_cap_bytes=1)
+        last = memory.sweep()
+        assert ids(last) == ended[-1:] + ended[:1], "what both have goes with the last, and of both"
+        assert last.final_usage_bytes < 1_000
+        for each in (first, path):
+            memory.restore(each.stem)
+            assert b"".join(memory.raw(each.stem)) == each.read_bytes()
+        assert memory.check() == []
+
+
+@pytest.fixture
+def doubled(tmp_path: Path, logs: Path) -> Iterator[Memory]:
+    """Three sessions of this machine alone, and three that another has too, line by line."""
+    with memory_at(tmp_path) as made:
+        made.ingest([logs])
+        with made._store.writer() as writer:
+            Ingest(writer, "elsewhere").sweep(discover(sorted(logs.rglob("*.jsonl"))[:3]).found)
+            writer.commit()
+        made.index()
+        yield made
+
+
+@pytest.mark.parametrize("share", [0.8, 0.5, 0.1])
+def test_the_cap_holds_where_two_machines_have_the_same_sessions(doubled: Memory, share: float) -> None:
+    before = asked(doubled)
+    with doubled.view() as view:
+        used = view.raw_sizes().total
+    cap = int(used * share)
+    limited(doubled, raw_soft_cap_bytes=cap, raw_hard_cap_bytes=cap)
+    looked = doubled.retention()
+    report = doubled.sweep()
+    assert ids(looked) == ids(report)
+    assert sum(each.bytes for each in looked.sessions) == looked.bytes_freed
+    assert report.final_usage_bytes <= cap * 1.02
+    assert not report.over_hard_cap
+    assert report.overflow_data_loss == 0
+    evicted = {each.name for each in report.sessions}
+    for id_ in ids(report)[:2]:
+        pair = {each for each in evicted if each.id == id_}
+        assert len(pair) == 2, "what two have goes when both do"
+    doubled.index()
+    after = asked(doubled)
+    assert {what: after[what] == told for what, told in before.items()} == dict.fromkeys(before, True)
+    doubled.compact()
+    with doubled.view() as view:
+        assert view.raw_sizes().total <= cap * 1.02
+    assert doubled.check() == []
 
 
 # -- by itself -----------------------------------------------------------------------------

@@ -31,6 +31,16 @@ def budget(folder: Path, **keys: Any) -> None:
 def test_looking_names_every_session_and_changes_nothing(swept: Any) -> None:
     found = swept("retention", "--json").json
     assert found["applied"] is False
+    assert found.keys() >= {  # the report of system 004
+        "backstop_evicted",
+        "budget_evicted",
+        "overflow_analyzed",
+        "overflow_data_loss",
+        "bytes_freed",
+        "final_usage_bytes",
+        "over_hard_cap",
+        "tier2_over_cap",
+    }
     assert found["settings"]["raw_soft_cap_bytes"] > 0
     listed = [each["id"] for each in found["sessions"]]
     assert 2 <= len(listed) <= 4
@@ -67,7 +77,7 @@ def test_showing_what_went_says_so_and_takes_it_back(swept: Any) -> None:
     id_ = swept("retention", "--apply", "--json").json["sessions"][0]["id"]
     shown = swept("show", id_)
     assert "evicted" in shown.out
-    assert "the agent's own file is still there" in shown.out
+    assert "where it came from it is still there" in shown.out
     assert "--restore" in shown.err
     assert swept("show", id_, "--json").json["evicted"]["elsewhere"] == "there"
     refused = swept("export", id_, "--to", "raw", "-o", "out.jsonl")
@@ -88,6 +98,38 @@ def test_restoring_by_its_own_word(swept: Any) -> None:
     assert f"{first} is back" in swept("retention", "restore", first).out
     assert swept("retention", "restore", second, "--json").json["entries"] > 30
     assert swept("retention", "restore", second).code == 3
+
+
+def test_restoring_from_a_copy(swept: Any, tmp_path: Path) -> None:
+    gone = swept("retention", "--apply", "--json").json["sessions"][0]
+    copy = tmp_path / "kept"
+    os.rename(gone["path"], copy)
+    refused = swept("retention", "restore", gone["id"])
+    assert refused.code == 8
+    assert "is gone" in refused.err
+    assert f"recollect retention restore {gone['id'][:8]} --from FILE" in refused.err
+    back = swept("retention", "restore", gone["id"], "--from", str(copy))
+    assert f"{gone['id']} is back" in back.out
+    assert str(copy) in back.out
+    for words in ([], ["pin", gone["id"]]):
+        assert "--from says where" in swept("retention", *words, "--from", str(copy)).err
+
+
+def test_what_waits_for_a_digest_is_said_with_the_next_step(
+    recollect: Any, machine: Path, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        talk(number).write(machine / ".claude")
+    recollect("ingest", "--no-index")
+    budget(tmp_path, raw_max_age_days=1)
+    assert recollect("retention", "--json").json["waiting_for_digest"] == 2
+    told = recollect("retention")
+    assert "2 sessions over the budget without a digest" in told.out
+    assert "recollect index" in told.err
+    assert "Nothing is over" not in told.out
+    recollect("index")
+    assert recollect("retention", "--json").json["waiting_for_digest"] == 0
+    assert "2 sessions would go" in recollect("retention").out
 
 
 def test_pinning_keeps_one_longest(swept: Any) -> None:

@@ -1,4 +1,4 @@
-"""What code saves: notes, changes, deletions and artifacts, each acknowledged, and a rewrite that drops some."""
+"""What code saves: notes, changes, deletions, artifacts, each acknowledged; and a rewrite that drops some."""
 
 from __future__ import annotations
 
@@ -59,7 +59,11 @@ class SavingStory(Story):
                 for note in asked.notes()
                 for each in note.artifacts
             ]
-            return seen | {"notes": sorted(notes, key=repr), "artifacts": kept, "summary": asked.summary("chat")}
+            return seen | {
+                "notes": sorted(notes, key=repr),
+                "artifacts": kept,
+                "summary": asked.summary("chat"),
+            }
         return seen
 
     def learn(self, scratch: Path) -> None:

@@ -529,6 +529,12 @@ class RetentionStory(Story):
     grown_from = 4
     NOW_MS = 1_800_000_000_000
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        shutil.copy(
+            DATA / "claudeai" / "conversations.json", self.swept
+        )  # comes back from another kind of file
+
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
         with mock.patch.object(retained, "_now_ms", return_value=self.NOW_MS):
@@ -554,6 +560,10 @@ class RetentionStory(Story):
     def restore_all(self, store: Hdf5Store) -> None:
         """Each by its own commit; what a step that was cut had taken back already is left alone."""
         with_budget = self.budgeted(store, raw_hard_cap_bytes=1)
+        with (
+            store.writer()
+        ):  # what a failed commit left is made to last by a writer, and only seen by readers
+            pass
         for id_ in sorted(with_budget.evicted_sessions()):
             with_budget.restore(id_)
 

@@ -23,12 +23,14 @@ from tests.support.claude_talk import remembered
 from recollect.config import load_config
 from recollect.mcp.answers import ANSWERS
 from recollect.mcp.tools import ANSWER_TOKENS_MAX, BY_NAME, INSTRUCTIONS, TOOLS
+from recollect.mcp.writing import WRITES
 from recollect.memory import Memory
 from recollect.recall.fence import CLOSING, MEMORY_TAG
 from recollect.values.text import tokens
 
 RECALLING = ["search_memory", "read_memory", "recall_context", "read_digest", "list_threads"]
-LISTED = ["memory_status", *RECALLING, "ingest_sessions"]
+WRITING = ["remember", "forget"]
+LISTED = ["memory_status", *RECALLING, "ingest_sessions", *WRITING]
 
 Talk = Callable[[Client], Awaitable[None]]
 
@@ -64,8 +66,8 @@ class TestWithTheSdk:
                 assert tool.title
                 assert tool.annotations is not None
                 assert tool.annotations.open_world_hint is False
-                assert tool.annotations.read_only_hint is (tool.name != "ingest_sessions")
-                assert tool.annotations.idempotent_hint is True
+                assert tool.annotations.read_only_hint is (tool.name not in ("ingest_sessions", *WRITING))
+                assert tool.annotations.idempotent_hint is (tool.name != "remember")
 
         talk(listing)
 
@@ -187,7 +189,7 @@ class TestAnswers:
         assert "bug" not in result["content"][0]["text"]
 
     def test_every_tool_has_an_answer(self) -> None:
-        assert set(ANSWERS) == set(BY_NAME) - {"ingest_sessions"}
+        assert {*ANSWERS, *WRITES} == set(BY_NAME) - {"ingest_sessions"}
 
 
 class TestStoresThatChange:

@@ -499,6 +499,7 @@ def test_every_kind_of_entry_has_an_origin() -> None:
         Kind.CONTEXT: "harness",
         Kind.EVENT: "event",
         Kind.UNKNOWN: "unknown",
+        Kind.NOTE: "saved note",
     }
     for tool in ("WebFetch", "WebSearch", "web_search", "mcp__browser__open", "mcp__fetch__get"):
         assert origin(Entry(Kind.RESULT, tool=tool)) == "web result"

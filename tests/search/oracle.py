@@ -56,6 +56,7 @@ SYSTEM = (Kind.IMAGE, Kind.SUMMARY, Kind.CONTEXT, Kind.EVENT, Kind.UNKNOWN)
 ROLES = {
     "user": (Kind.PROMPT,),
     "assistant": (Kind.ANSWER, Kind.THOUGHT, Kind.CALL),
+    "note": (Kind.NOTE,),
     "tool": (Kind.RESULT,),
     "system": SYSTEM,
 }

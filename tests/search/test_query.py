@@ -140,7 +140,6 @@ def both(*texts):
         ("is:red", Word("is:red"), "is: takes error"),
         ("kind:question", Word("kind:question"), "kind: takes prompt"),
         ("role:god", Word("role:god"), "role: takes user"),
-        ("tag:release", Word("tag:release"), "raw:TYPE"),
         ("last:soon", Word("last:soon"), "last: takes 90min"),
         ("on:never", Word("on:never"), "on: takes 2026-03-01"),
         ("kind:>3", Word("kind:>3"), "only time: takes < and >"),

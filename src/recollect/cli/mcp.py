@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from recollect.cli.open_memory import check_store
 from recollect.cli.words import add_command, count
@@ -32,6 +32,16 @@ def add_words(commands: Any) -> None:
         "--http", action="store_true", help="streamable HTTP on 127.0.0.1, with a token, instead of stdin"
     )
     command.add_argument(
+        "--snippet",
+        action="store_true",
+        help="print a paragraph for AGENTS.md that tells an agent how to use it",
+    )
+    command.add_argument(
+        "--prefix",
+        action="store_true",
+        help="call every tool memory_..., where other servers have the same names",
+    )
+    command.add_argument(
         "--port", type=_port, default=0, metavar="N", help="with --http (default: a free one)"
     )
     command.add_argument(
@@ -50,9 +60,14 @@ def _port(text: str) -> int:
 
 
 def mcp(args: argparse.Namespace, screen: Screen) -> int:
-    """Serve until the client goes away. Does not come back: see `leave`."""
+    """Serve until the client goes away, or say how to use what is served."""
     if (args.port or args.token_file) and not args.http:
         raise UsageError("--port and --token-file are for --http", hint="recollect mcp --http --port 8977")
+    return _snippet(args, screen) if args.snippet else _serve(args, screen)
+
+
+def _serve(args: argparse.Namespace, screen: Screen) -> NoReturn:
+    """Does not come back: see `leave`."""
     check_store(args.store)
     wire = None if args.http else claim()
     if not os.environ.get("RECOLLECT_DEBUG"):
@@ -63,17 +78,30 @@ def mcp(args: argparse.Namespace, screen: Screen) -> int:
         if wire is None:
             from recollect.mcp.http import serve as serve_http
 
-            serve_http(args.store, args.port, args.token_file, screen.note)
+            serve_http(args.store, args.port, args.token_file, screen.note, prefixed=args.prefix)
         else:
             from recollect.mcp.stdio import serve
 
-            serve(wire, args.store)
+            serve(wire, args.store, prefixed=args.prefix)
     except ModuleNotFoundError as error:
         missing = f"the package {error.name} is missing"
         raise UsageError(missing, hint="pip install -U recollect mcp") from error
     except KeyboardInterrupt:
         leave(130)
     leave(0)
+
+
+def _snippet(args: argparse.Namespace, screen: Screen) -> int:
+    """What a project's instructions may say of the memory, for any agent that reads them."""
+    from recollect.mcp.tools import instructions
+
+    text = f"## Memory\n\n{instructions(prefix=args.prefix)}"
+    if screen.json:
+        screen.object("snippet", {"text": text})
+    else:
+        for line in text.splitlines():
+            screen.line(line)
+    return 0
 
 
 def _quiet() -> None:

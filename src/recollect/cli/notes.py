@@ -27,8 +27,9 @@ def add_words(commands: Any) -> None:
         "notes",
         "what was saved: list, look at, change, delete",
         "Without words it lists what `remember` and programs saved, the latest last. With an action: "
-        "show ID; edit ID TEXT; delete ID. A deleted note is neither shown nor found; `compact` gives back "
-        "its room, and `erase` proves that it is gone.",
+        "show ID; edit ID TEXT; delete ID; undo ID, which takes back the last change, whoever made it. "
+        "A deleted note is neither shown nor found; `compact` gives back its room, and `erase` proves "
+        "that it is gone.",
         (
             "recollect notes --tag preference",
             "recollect notes edit 3f2a90c1d2e4b5a6 'we install with uv'",
@@ -44,7 +45,9 @@ def add_words(commands: Any) -> None:
 
 
 # What each action takes, in the order it is typed.
-_TAKES: dict[str, tuple[str, ...]] = {"show": ("ID",), "edit": ("ID", "TEXT"), "delete": ("ID",)}
+_TAKES: dict[str, tuple[str, ...]] = {
+    "show": ("ID",), "edit": ("ID", "TEXT"), "delete": ("ID",), "undo": ("ID",),
+}  # fmt: skip
 
 
 def notes(args: argparse.Namespace, screen: Screen) -> int:
@@ -60,6 +63,8 @@ def notes(args: argparse.Namespace, screen: Screen) -> int:
                 f"notes {action} takes {many(len(_TAKES[action]), 'word')}, not {len(given)}",
                 hint=f"recollect notes {action} {' '.join(_TAKES[action])}; a text stands in quotes",
             )
+        if action == "undo":
+            return _undo(memory, given[0], args.session, screen)
         note = memory.get(given[0], session=args.session)
         if action == "edit":
             note = memory.update(note.id, session=note.session, text=given[1])
@@ -70,6 +75,17 @@ def notes(args: argparse.Namespace, screen: Screen) -> int:
         screen.object("note", told | {"deleted": True} if action == "delete" else told)
     elif action == "delete":
         screen.line(f"deleted {note.id}: {one_line(note.text, 60)}")
+    else:
+        _show(note, screen)
+    return 0
+
+
+def _undo(memory: Memory, id_: str, session: str, screen: Screen) -> int:
+    note = memory.undo(id_, session=session)
+    if screen.json:
+        screen.object("note", {"note": note_object(note)} if note else {"note": None, "deleted": True})
+    elif note is None:
+        screen.line(f"deleted {one_line(id_)}: there was nothing before it")
     else:
         _show(note, screen)
     return 0

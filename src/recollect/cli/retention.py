@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.columns import PROJECT, TITLE, Column
@@ -38,11 +39,26 @@ def add_words(commands: Any) -> None:
         "which sessions would be evicted: their lines and entries go, their digest, usage and what they "
         "mention stay. Of each it says whether it still is where its agent wrote it. --apply does it and "
         "gives the room back. With an action: pin SESSION lets one go last, unpin SESSION as any other; "
-        "restore SESSION takes an evicted one back from the agent's own file.",
-        ("recollect retention", "recollect retention --apply", "recollect retention pin 3f2a9c01"),
+        "restore SESSION takes an evicted one back from where it came from: the agent's own file or "
+        "database, the export in which it was, or a copy of one of these that --from names.",
+        (
+            "recollect retention",
+            "recollect retention --apply",
+            "recollect retention pin 3f2a9c01",
+            "recollect retention restore 3f2a9c01 --from export.zip",
+        ),
     )
     command.add_argument("words", nargs="*", metavar="WORD", help="pin, unpin or restore, and a session")
     command.add_argument("--apply", action="store_true", help="evict what is over the budget")
+    command.add_argument(
+        "--from",
+        dest="given",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="with restore: look in this log, database or export too; may be repeated",
+    )
     limit(command, 40, "sessions")
 
 
@@ -51,6 +67,7 @@ def retention(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         if args.words:
             return _act(memory, args, screen)
+        _refuse_from(args)
         report = _swept(memory, screen) if args.apply else memory.retention()
         settings, pinned = memory.config.retention, memory.pinned()
         assert settings is not None  # else there was nothing to sweep by
@@ -99,7 +116,8 @@ def _act(memory: Memory, args: argparse.Namespace, screen: Screen) -> int:
             f"retention {action} takes one session", hint=f"recollect retention {action} SESSION"
         )
     if action == "restore":
-        return restore(memory, given[0], screen)
+        return restore(memory, given[0], args.given, screen)
+    _refuse_from(args)
     session = memory.pin(given[0], pinned=action == "pin")
     if screen.json:
         screen.object("pin", {"session": session_object(session), "pinned": action == "pin"})
@@ -110,9 +128,17 @@ def _act(memory: Memory, args: argparse.Namespace, screen: Screen) -> int:
     return 0
 
 
-def restore(memory: Memory, prefix: str, screen: Screen) -> int:
+def _refuse_from(args: argparse.Namespace) -> None:
+    if args.given:
+        raise UsageError(
+            "--from says where to take a session back from",
+            hint="recollect retention restore SESSION --from FILE",
+        )
+
+
+def restore(memory: Memory, prefix: str, given: Sequence[Path], screen: Screen) -> int:
     """Take a session back and say so."""
-    report = memory.restore(prefix)
+    report = memory.restore(prefix, given)
     if screen.json:
         screen.object("restore", restore_object(report))
         return 0
@@ -136,8 +162,13 @@ def _print(
     screen.pairs(_budget(report, settings))
     if args.apply and report.file_bytes_after:
         screen.line(swept_text(report))
+    if report.waiting_for_digest:
+        waiting = many(report.waiting_for_digest, "session")
+        screen.line(f"{waiting} over the budget without a digest: kept until there is one")
+        screen.note("`recollect index` makes digests")
     if not report.sessions:
-        screen.line("Nothing is over the budget")
+        if not report.waiting_for_digest:
+            screen.line("Nothing is over the budget")
         return
     would = "went" if args.apply else "would go"
     screen.line("")

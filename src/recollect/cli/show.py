@@ -51,7 +51,7 @@ def add_words(commands: Any) -> None:
     command.add_argument(
         "--restore",
         action="store_true",
-        help="first take back what was evicted of the session, from the agent's own file",
+        help="first take back what was evicted of the session, from where it came from",
     )
     transcript_options(command)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from recollect.insight.digest.kept import clear_out, digest_columns, is_mostly_stale, made_digest
 from recollect.insight.spared import spared
+from recollect.light.sources import MEMORY
 from recollect.search.digest_rows import DIGESTS, DigestRows
 from recollect.search.ties import TIES, Tie, current, kept_ties, marked, session_key
 from recollect.store.contract import View, Writer
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 TABLES = (DIGESTS, TIES)
 Rows = tuple[dict[str, Column], dict[str, Column]]  # of each table
 
+NOTES_READ = 2_000  # of a session that code saves to: it may go on for years, and each note tells it anew
 _STALE_TIES_MIN = 4_000  # superseded rows that are not worth clearing out
 
 
@@ -77,7 +79,7 @@ def _made(view: View, sessions: Iterable[Session]) -> Rows:
         key, is_digested = session_key(session), digested.row_of(session) is not None
         if is_digested and key in tied:
             continue
-        entries = list(view.entries(session))
+        entries = list(view.entries(session, last=NOTES_READ if session.facts.agent == MEMORY else None))
         understood = partial(_understood, view, digested, session)
         digest, found = spared(
             f"session {session.facts.id[:8]}", partial(understood, entries), partial(understood, ())

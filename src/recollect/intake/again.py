@@ -6,12 +6,17 @@ store still has the bytes.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Self
 
 from recollect.agents.contract import Agent
 from recollect.agents.registry import agent_of
+from recollect.intake.databases import DatabaseChanged, OpenDatabase, lines_now, open_database
+from recollect.intake.exports import Origin, conversations_in, mark_of, open_export
 from recollect.intake.parsing import parse_lines
 from recollect.intake.reader import batches, chunks, open_source, whole_document
 from recollect.store.contract import View, Writer
@@ -24,32 +29,102 @@ from recollect.values.stored import Source
 _OF_NO_FILE = 1  # a window that no file has
 _ORDER = (Elsewhere.GONE, Elsewhere.CHANGED, Elsewhere.UNKNOWN, Elsewhere.THERE)  # the worst first
 
+Marks = set[tuple[int, int]]
 
-def elsewhere(view: View, sources: Iterable[Source], host: str) -> tuple[Elsewhere, str]:
-    """Whether all that a session's sources said is still on this machine's disk, and the file that decides.
 
-    A file that looks as it did when it was taken is not read; any other is compared line by line.
+class Look:
+    """Whether sources still are where they were taken from; what several came from is read once.
+
+    Leave it to let go of databases: while it lasts, all that is told of one is of one moment.
     """
-    found = [(_standing(view, each, host), each.file.path) for each in sources if not each.superseded]
-    return min(found, key=lambda each: _ORDER.index(each[0]), default=(Elsewhere.UNKNOWN, ""))
 
+    def __init__(self, view: View, host: str) -> None:
+        self._view, self._host = view, host
+        self._exports: dict[tuple[str, str], Marks] = {}
+        self._databases: dict[str, OpenDatabase] = {}
+        self._opened = contextlib.ExitStack()
 
-def _standing(view: View, source: Source, host: str) -> Elsewhere:
-    if source.host != host or source.file.framing is Framing.ROWS or not source.file.has_file:
-        return Elsewhere.UNKNOWN
-    file = file_now(source.file)
-    if file is None:
-        return Elsewhere.GONE
-    try:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+    def elsewhere(self, sources: Iterable[Source]) -> tuple[Elsewhere, str]:
+        """Whether all that a session's sources said is still on this disk, and the file that decides.
+
+        A file that looks as it did when it was taken is not read; any other is compared line by line.
+        """
+        found = [(self._standing(each), place_of(each)) for each in sources if not each.superseded]
+        return min(found, key=lambda each: _ORDER.index(each[0]), default=(Elsewhere.UNKNOWN, ""))
+
+    def _standing(self, source: Source) -> Elsewhere:
+        if source.host != self._host:
+            return Elsewhere.UNKNOWN
+        try:
+            if source.file.framing is Framing.ROWS:
+                return self._in_database(source)
+            return self._in_file(source) if source.file.has_file else self._in_export(source)
+        except FileNotFoundError:
+            return Elsewhere.GONE
+        except (OSError, SourceError, DatabaseChanged, sqlite3.Error):
+            return Elsewhere.UNKNOWN
+
+    def _in_file(self, source: Source) -> Elsewhere:
+        file = file_now(source.file)
+        if file is None:
+            return Elsewhere.GONE
         seen, cursor = os.stat(file.read_path, follow_symlinks=False), source.cursor
         stored = cursor.size, cursor.mtime_ns, cursor.ctime_ns, cursor.inode
         if stored == (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino):
             return Elsewhere.THERE
-        return Elsewhere.THERE if is_as_taken(view, source, file) else Elsewhere.CHANGED
-    except FileNotFoundError:
-        return Elsewhere.GONE
-    except (OSError, SourceError):
-        return Elsewhere.UNKNOWN
+        return Elsewhere.THERE if is_as_taken(self._view, source, file) else Elsewhere.CHANGED
+
+    def _in_export(self, source: Source) -> Elsewhere:
+        origin = Origin.noted(source.cursor.state)
+        if origin is None:
+            return Elsewhere.UNKNOWN
+        seen = os.stat(origin.path)
+        if (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns) == origin[2:]:
+            return Elsewhere.THERE
+        if origin[:2] not in self._exports:
+            self._exports[origin[:2]] = _marks(origin.export(source.file.agent))
+        is_there = (source.cursor.size, source.cursor.ctime_ns) in self._exports[origin[:2]]
+        return Elsewhere.THERE if is_there else Elsewhere.CHANGED
+
+    def _in_database(self, source: Source) -> Elsewhere:
+        path = source.file.read_path
+        if not os.path.lexists(path):
+            return Elsewhere.GONE
+        if path not in self._databases:
+            self._databases[path] = self._opened.enter_context(open_database(path))
+        there = rows_as_taken(self._view, source, self._databases[path])
+        return Elsewhere.CHANGED if there is None else Elsewhere.THERE
+
+
+def place_of(source: Source) -> str:
+    """Where a source is looked for: its own path, of a conversation that came in an export that file's."""
+    origin = Origin.noted(source.cursor.state)
+    return source.file.path if origin is None or source.file.has_file else origin.path
+
+
+def _marks(export: SourceFile) -> Marks:
+    """Size and content of every conversation of an export."""
+    with open_export(export) as pieces:
+        found = (mark_of(data) for data in conversations_in(pieces, export.path))
+        return {(each.size, each.ctime_ns) for each in found}
+
+
+def rows_as_taken(view: View, source: Source, opened: OpenDatabase) -> list[bytes] | None:
+    """The lines that were taken of a session's rows, from these; None where not all are what they were.
+
+    A database has no earlier versions of a row, and nothing of one that is gone.
+    """
+    database = agent_of(source.file.agent).database()
+    assert database is not None, "rows of an agent that has no database"
+    now = {line_key(line): line for line in lines_now(database, opened, source.session)}
+    found = [now.get(key) for key in view.line_keys(source)]
+    return None if None in found else [line for line in found if line is not None]
 
 
 def file_now(file: SourceFile) -> SourceFile | None:

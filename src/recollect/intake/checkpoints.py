@@ -14,14 +14,19 @@ STRETCH_BYTES = 1 << 20
 WHOLE_BYTES = 64 << 20  # compared in about 40 ms
 
 _KEY = "#sums"  # among what a parser remembers, which a cursor keeps
+_POSIX_KEY = "#cksum"
 _SUM_BYTES = 4
 
 
 class Checkpoints:
-    """The crc32 of each stretch of a source's content, the last one of as much as there is."""
+    """The crc32 of each stretch of a source's content, the last one of as much as there is.
 
-    def __init__(self, sums: list[int] | None = None, size: int = 0) -> None:
-        self._sums, self._size = sums or [], size
+    `posix` is how far `cksum` is over all of it, where another machine was asked for that; None once
+    anything was added.
+    """
+
+    def __init__(self, sums: list[int] | None = None, size: int = 0, posix: int | None = None) -> None:
+        self._sums, self._size, self.posix = sums or [], size, posix
 
     @classmethod
     def split(cls, state: dict[str, Any], offset: int) -> tuple[dict[str, Any], Self | None]:
@@ -29,7 +34,7 @@ class Checkpoints:
         known = state.get(_KEY)
         if known is None:
             return state, None
-        rest = {key: value for key, value in state.items() if key != _KEY}
+        rest = {key: value for key, value in state.items() if key not in (_KEY, _POSIX_KEY)}
         try:
             packed = bytes.fromhex(known)
         except (TypeError, ValueError):
@@ -37,7 +42,9 @@ class Checkpoints:
         sums = [
             int.from_bytes(packed[at : at + _SUM_BYTES], "big") for at in range(0, len(packed), _SUM_BYTES)
         ]
-        return rest, cls(sums, offset) if len(sums) == -(-offset // STRETCH_BYTES) else None
+        posix = state.get(_POSIX_KEY)
+        made = cls(sums, offset, posix if isinstance(posix, int) else None)
+        return rest, made if len(sums) == -(-offset // STRETCH_BYTES) else None
 
     @classmethod
     def read(cls, opened: BinaryIO, size: int) -> Self:
@@ -50,11 +57,13 @@ class Checkpoints:
 
     def joined(self, state: dict[str, Any]) -> dict[str, Any]:
         """What a cursor keeps: these, and what a parser remembers."""
-        return {**state, _KEY: b"".join(each.to_bytes(_SUM_BYTES, "big") for each in self._sums).hex()}
+        packed = b"".join(each.to_bytes(_SUM_BYTES, "big") for each in self._sums).hex()
+        return {**state, _KEY: packed, **({} if self.posix is None else {_POSIX_KEY: self.posix})}
 
     def add(self, data: bytes) -> None:
         """Go on over bytes that come next."""
         view = memoryview(data)
+        self.posix = None if data else self.posix
         while view:
             begun = self._size % STRETCH_BYTES
             part = view[: STRETCH_BYTES - begun]

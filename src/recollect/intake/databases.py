@@ -126,6 +126,13 @@ def new_lines(
         yield batch
 
 
+def lines_now(database: Database, opened: OpenDatabase, session: str) -> Iterator[bytes]:
+    """What a session's rows are now, as the lines that are taken of them."""
+    for table, key, version in database.rows(opened.connection, session):
+        yield line_of(table, key, version, database.row(opened.connection, table, key))
+    opened.check()
+
+
 def line_of(table: str, key: str, version: int, row: Mapping[str, Any] | None) -> bytes:
     """One version of a row."""
     told = None if row is None else {name: _told(value) for name, value in row.items()}

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from recollect.agents.contract import Conversations
 from recollect.agents.decode import BadLine, decode
-from recollect.intake.archives import open_archive
+from recollect.intake.archives import member_path, open_archive
 from recollect.intake.reader import PIECE_BYTES, chunks, open_source
 from recollect.values.errors import SourceError
 from recollect.values.records import Cursor, Framing, SourceFile
@@ -25,6 +26,7 @@ _BRACKET: Final = re.compile(rb'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\
 _SPACE: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _ID_CHARS_MAX: Final = 200
+_KEY: Final = "#export"  # among what a cursor keeps
 
 
 @contextlib.contextmanager
@@ -122,7 +124,51 @@ def _made_id(data: bytes) -> str:
     return "unread-" + hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
-def mark_of(data: bytes, changed_ms: int) -> Cursor:
+def mark_of(data: bytes, changed_ms: int = 0, state: Mapping[str, Any] | None = None) -> Cursor:
     """What tells one version of a conversation from another, in the place of a file's times."""
     content = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") >> 2
-    return Cursor(size=len(data), mtime_ns=changed_ms * 1_000_000, ctime_ns=content)
+    return Cursor(size=len(data), mtime_ns=changed_ms * 1_000_000, ctime_ns=content, state=dict(state or {}))
+
+
+class Origin(NamedTuple):
+    """The file in which a conversation came: a document, or a member of a zip; and how it looked then."""
+
+    path: str
+    member: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, file: SourceFile) -> Origin:
+        """Of an export as it lies on the disk now."""
+        path = file.read_path
+        try:
+            seen = os.stat(path)
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror}") from error
+        member = file.path[len(path) + 1 :] if file.compressed else ""
+        return cls(path, member, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+
+    @classmethod
+    def noted(cls, state: Mapping[str, Any]) -> Origin | None:
+        """The one that a cursor keeps, where it does."""
+        match state.get(_KEY):
+            case [str(path), str(member), int(size), int(mtime_ns), int(ctime_ns)]:
+                return cls(path, member, size, mtime_ns, ctime_ns)
+        return None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """As a cursor keeps it."""
+        return {_KEY: list(self)}
+
+    def export(self, agent: str) -> SourceFile:
+        """It, to be opened again."""
+        path = member_path(self.path, self.member) if self.member else self.path
+        return SourceFile(agent, path, framing=Framing.EXPORT, compressed=bool(self.member))
+
+
+def noted_origin(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a cursor's state tells where a conversation came from, to be kept whatever else is derived."""
+    return {_KEY: state[_KEY]} if _KEY in state else {}

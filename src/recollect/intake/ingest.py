@@ -20,7 +20,7 @@ from recollect.intake.counting import add_report, count_lines
 from recollect.intake.databases import DatabaseChanged, OpenDatabase, new_lines, open_database, session_path
 from recollect.intake.discover import Found
 from recollect.intake.erased import erased as what_was_erased
-from recollect.intake.exports import conversations_in, identity_of, mark_of, open_export, source_of
+from recollect.intake.exports import Origin, conversations_in, identity_of, mark_of, open_export, source_of
 from recollect.intake.news import Copy, is_plain, start_in_copy, start_in_thinned_copy, start_of_news
 from recollect.intake.own import OwnLogs
 from recollect.intake.parsing import parse_lines
@@ -57,6 +57,7 @@ class Ingest:
         self.erased = erased if erased is not None else what_was_erased(writer.view())
         self.report = Report()
         self.began: list[tuple[str, str]] = []  # the sources, by host and path, whose first record came
+        self.left_out: dict[str, bytes] = {}  # files whose session was erased, by path: the salt of that
         self.dirty = False  # whether the writer was given anything that a commit would keep
         self._writer = writer
         self._host = host
@@ -105,7 +106,8 @@ class Ingest:
         file = self._marked(file, self._host)
         if file.framing is Framing.ROWS:
             return self._database(agent, file, copy.path)
-        if self._is_gone(agent, file.session):
+        if (salt := self.erased.salt_of_session(agent.name, self._host, file.session)) is not None:
+            self.left_out[file.path] = salt
             return False
         held, writer = self._writer.source(self._host, file.path), self._writer
         with open_source(copy.path) as opened:
@@ -166,6 +168,15 @@ class Ingest:
             # In one go, because it is to stand where the version before stood.
             pieces = [each for batch in read(chunks(opened, compressed=file.compressed)) for each in batch]
             self._take_all(taking, iter([pieces]))
+
+    def take_content(
+        self, file: SourceFile, held: Source, content: list[tuple[bytes, int]], seen: Cursor
+    ) -> None:
+        """The same with what was read before, which need not be the source's file; `seen` as it is kept."""
+        agent, file = agent_of(file.agent), self._marked(file, held.host)
+        taking = Taking(agent, file, held.host, held, 0, restart=True)
+        taking.seen = seen
+        self._take_all(taking, iter([content]))
 
     # -- one source ----------------------------------------------------------------------
 
@@ -244,7 +255,7 @@ class Ingest:
         """Take what is new in each conversation of a document that lists many."""
         conversations = agent.conversations()
         assert conversations is not None, "an export of an agent that has none"
-        changed = False
+        changed, origin = False, Origin.of(file).state
         with open_export(file) as pieces:
             for number, data in enumerate(conversations_in(pieces, file.path), 1):
                 if not data:
@@ -252,7 +263,7 @@ class Ingest:
                     self.report.failed[f"{file.path}:{number}"] = why
                     continue
                 id_, changed_ms = identity_of(conversations, data)
-                seen = mark_of(data, changed_ms)
+                seen = mark_of(data, changed_ms, origin)
                 changed |= self._conversation(agent, source_of(file, id_), data, seen)
         return changed
 
@@ -262,6 +273,7 @@ class Ingest:
             return False
         held = self._writer.source(self._host, file.path)
         if held is not None and (file.path, seen.size, seen.ctime_ns) in self._versions:
+            self._note_origin(held, seen)
             self._done += len(data)
             self._moved(file.path, 0)
             return False
@@ -280,6 +292,15 @@ class Ingest:
             self._take_all(taking, iter([[(content, 0)]]))
             restart = True
         return True
+
+    def _note_origin(self, held: Source, seen: Cursor) -> None:
+        """Remember in which file a conversation is, where the one that is known is not there any more."""
+        cursor, known = held.cursor, Origin.noted(held.cursor.state)
+        is_same = (cursor.size, cursor.ctime_ns) == (seen.size, seen.ctime_ns)
+        if is_same and (known is None or not os.path.exists(known.path)):
+            state = {**cursor.state, **seen.state}
+            self._writer.touch(held.host, held.file.path, replace(cursor, state=state))
+            self.dirty = True
 
     @functools.cached_property
     def _versions(self) -> set[tuple[str, int, int]]:
@@ -422,8 +443,10 @@ class Ingest:
 
     def _leaves_out(self, taking: Taking, lines: list[Line]) -> bool:
         """Whether nothing is to be taken: of a session that was erased, or of a file all of which was."""
-        if self.erased.has_session(taking.agent.name, taking.host, taking.facts().id):
+        salt = self.erased.salt_of_session(taking.agent.name, taking.host, taking.facts().id)
+        if salt is not None:
             self.report.erased += len(lines)
+            self.left_out[taking.file.path] = salt
             return True
         return not lines and taking.held is None and taking.thinned
 

@@ -19,7 +19,7 @@ from recollect.intake.forks import note_forks
 from recollect.intake.refill import Refill
 from recollect.intake.reparse import Again
 from recollect.intake.versions import Chain, Contents, Version, join_chains, join_notes, unevicted
-from recollect.light.sources import is_conversation
+from recollect.light.sources import is_noted
 from recollect.store.contract import Array, View, Writer
 from recollect.values.erasures import Erased
 from recollect.values.records import Provenance, SessionFacts
@@ -110,7 +110,7 @@ class Merge:
         here = [chain for chain in chains if chain[0].part == 0]
         if len(chains) == 1:
             joined = list(chains[0])
-        elif all(not is_conversation(each.source.file.agent) for chain in chains for each in chain):
+        elif all(is_noted(each.source.file.agent) for chain in chains for each in chain):
             joined = [join_notes(chains)]
         else:
             kept = unevicted(chains)

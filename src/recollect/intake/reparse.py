@@ -15,6 +15,7 @@ from recollect.agents.contract import Agent, CutsRecords, Parser
 from recollect.agents.head import Head
 from recollect.agents.registry import agent_of, agents
 from recollect.intake.checkpoints import Checkpoints
+from recollect.intake.exports import noted_origin
 from recollect.intake.forks import note_forks
 from recollect.intake.parsing import parse_lines
 from recollect.store.contract import View, Writer, carry_vectors
@@ -111,6 +112,7 @@ def take_again(writer: Writer, again: Again, report: ReparseReport, agent: Agent
         # A half-written line comes last; said any sooner, it would cost the line before it.
         waiting = source.cursor.waiting and done
         state = parser.state() if sums is None or not seen else sums.joined(parser.state())
+        state = {**state, **noted_origin(source.cursor.state)} if seen else state
         cursor = replace(source.cursor, state=source.cursor.state if kept else state, waiting=waiting)
         if not seen:
             # When it was last changed tells the age of a version; nothing else here is taken for proof.

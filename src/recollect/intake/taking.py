@@ -72,7 +72,7 @@ class Taking:
         window = 0
         if self.opened is not None and not self.file.compressed:
             window = window_of(self.opened, self.offset)
-        state = self.parser.state()
+        state = {**self.seen.state, **self.parser.state()}
         if self.sums is not None:
             self.sums.add(b"".join(self._passed))
             state = self.sums.joined(state)

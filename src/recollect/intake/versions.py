@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of
+from recollect.intake.exports import noted_origin
 from recollect.intake.reparse import kept_of
 from recollect.store.contract import View
 from recollect.values.erasures import NOTHING_ERASED, Erased
@@ -136,7 +137,7 @@ def join_chains(chains: Sequence[Chain], contents: Contents) -> list[Version]:
 
 
 def join_notes(chains: Sequence[Chain]) -> Version:
-    """What Recollect itself noted in several stores: every line of them once, in the order of their times."""
+    """What was noted in several stores: every line of them once, in the order in which they were written."""
     lines = {line.data: line for chain in chains for each in chain for line in each.lines()}
     said = tuple(sorted(lines.values(), key=lambda line: (_noted_ms(line.data), line.data)))
     newest = max((each for chain in chains for each in chain), key=_rank)
@@ -172,7 +173,8 @@ def _most(versions: Sequence[Version]) -> Version:
 def _rank(version: Version) -> tuple[object, ...]:
     source, cursor = version.source, version.source.cursor
     file = source.file
-    seen = cursor.mtime_ns, cursor.ctime_ns, cursor.size, cursor.inode, cursor.window, len(cursor.state)
+    known = len(cursor.state), str(noted_origin(cursor.state))
+    seen = cursor.mtime_ns, cursor.ctime_ns, cursor.size, cursor.inode, cursor.window, known
     return file.provenance, version.seen, seen, file.agent, int(file.role), source.session, source.parser
 
 
@@ -207,9 +209,12 @@ def _beginnings(version: Version, lengths: Sequence[int]) -> Iterator[bytes]:
         at += len(piece)
 
 
+_MOMENTS = ("updated_ms", "time_ms", "created_ms")  # when a line was written, the first that it tells
+
+
 def _noted_ms(data: bytes) -> int:
     try:
         record = dict_of(decode(data)[0])
     except BadLine:
         return 0
-    return count_of(record.get("time_ms")) or count_of(record.get("created_ms"))
+    return next(filter(None, (count_of(record.get(name)) for name in _MOMENTS)), 0)

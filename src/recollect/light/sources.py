@@ -29,6 +29,11 @@ def is_conversation(agent: str) -> bool:
     return agent != NOTES
 
 
+def is_noted(agent: str) -> bool:
+    """Whether sources of this agent are in no file: lines that were added one by one, each with its time."""
+    return agent in (NOTES, MEMORY)
+
+
 def is_uuid(value: str) -> bool:
     """Whether a text has the form of a UUID. By hand: a hook has no time to import `re`."""
     if len(value) != UUID_CHARS or any(value[at] != "-" for at in _DASHES):

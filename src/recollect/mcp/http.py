@@ -42,14 +42,21 @@ TOKEN_CHARS_MIN = 16
 _TOKEN_BYTES_MAX = 4096
 
 
-def serve(store: str | None, port: int, token_file: str | None, say: Callable[[str], None]) -> None:
+def serve(
+    store: str | None,
+    port: int,
+    token_file: str | None,
+    say: Callable[[str], None],
+    *,
+    prefixed: bool = False,
+) -> None:
     """Answer on one port of this machine until told to stop."""
     path = Path(token_file) if token_file else _token_path(load_config(store))
     token = token_of(path)
     with _bound(port) as listening:
         taken = listening.getsockname()[1]
         say(f"http://{HOST}:{taken}/mcp answers to the token in {path}")
-        anyio.run(_serve, Service(store), listening, taken, token)
+        anyio.run(_serve, Service(store, prefixed=prefixed), listening, taken, token)
 
 
 def _token_path(config: Config) -> Path:

@@ -28,7 +28,8 @@ from mcp_types import Tool as Offered
 
 from recollect.mcp.arguments import checked
 from recollect.mcp.sweep import Sweeps
-from recollect.mcp.tools import BY_NAME, INSTRUCTIONS, TOOLS, Tool
+from recollect.mcp.tools import TOOLS, Tool, instructions
+from recollect.mcp.tools import prefixed as calling
 from recollect.values.errors import RecollectError, StoreMissing
 from recollect.values.text import ascii_json, ellipsis, one_line, printable
 
@@ -45,8 +46,11 @@ Context = ServerRequestContext[Any]
 class Service:
     """What the tools need, and the SDK's server that offers them."""
 
-    def __init__(self, store: str | None) -> None:
+    def __init__(self, store: str | None, *, prefixed: bool = False) -> None:
+        """`prefixed`: every tool is called memory_..., for clients in which names of servers collide."""
         self._store = store
+        self._prefixed = prefixed
+        self._names = {calling(tool.name) if prefixed else tool.name: tool for tool in TOOLS}
         self._memory: Memory | None = None
         self._opening = threading.Lock()
         self._reading = ThreadPoolExecutor(THREADS, "recollect-read")
@@ -61,7 +65,7 @@ class Service:
             "recollect",
             version=__version__,
             title="Recollect",
-            instructions=INSTRUCTIONS,
+            instructions=instructions(prefix=self._prefixed),
             on_list_tools=self._list,
             on_call_tool=self._call,
         )
@@ -71,10 +75,12 @@ class Service:
     # -- the protocol's side -----------------------------------------------------------------
 
     async def _list(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=[_offer(tool) for tool in TOOLS if tool.listed])
+        return ListToolsResult(
+            tools=[_offer(tool, name) for name, tool in self._names.items() if tool.listed]
+        )
 
     async def _call(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = BY_NAME.get(params.name)
+        tool = self._names.get(params.name)
         if tool is None:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {one_line(params.name, 80)}")
         self._calls += 1
@@ -96,31 +102,41 @@ class Service:
         if tool.name == "ingest_sessions":
             return await self._sweeps.answer(context.session.report_progress)
         return await asyncio.get_running_loop().run_in_executor(
-            self._reading, self._read, tool.name, arguments
+            self._reading, self._read, tool, arguments, _client(context)
         )
 
     # -- in the reading threads --------------------------------------------------------------
 
-    def _read(self, name: str, arguments: dict[str, Any]) -> Answer:
-        from recollect.mcp.answers import ANSWERS
-
-        memory = self._open_memory()
+    def _read(self, tool: Tool, arguments: dict[str, Any], client: str) -> Answer:
+        memory = self._open_memory(create=not tool.read_only)
         memory.capture()  # what was said since the last hook is worth finding too
-        return ANSWERS[name](memory, **arguments)
+        if tool.read_only:
+            from recollect.mcp.answers import ANSWERS
 
-    def _open_memory(self) -> Memory:
+            return ANSWERS[tool.name](memory, **arguments)
+        from recollect.mcp.writing import WRITES
+
+        return WRITES[tool.name](memory, client, **arguments)
+
+    def _open_memory(self, *, create: bool) -> Memory:
         with self._opening:
             if self._memory is None:
                 from recollect.config import load_config
                 from recollect.memory import Memory
 
-                self._memory = Memory.open(config=load_config(self._store), create=False)
+                self._memory = Memory.open(config=load_config(self._store), create=create)
             return self._memory
 
 
-def _offer(tool: Tool) -> Offered:
+def _client(context: Context) -> str:
+    """What the client calls itself."""
+    told = context.session.client_params
+    return one_line(told.client_info.name, 60) if told is not None else ""
+
+
+def _offer(tool: Tool, name: str) -> Offered:
     return Offered(
-        name=tool.name,
+        name=name,
         title=tool.title,
         description=tool.description,
         input_schema=tool.schema,
@@ -129,7 +145,7 @@ def _offer(tool: Tool) -> Offered:
             title=tool.title,
             read_only_hint=tool.read_only,
             destructive_hint=False,
-            idempotent_hint=True,
+            idempotent_hint=tool.idempotent,
             open_world_hint=False,
         ),
     )

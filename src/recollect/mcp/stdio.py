@@ -41,9 +41,9 @@ Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
 
-def serve(wire: Wire, store: str | None) -> None:
+def serve(wire: Wire, store: str | None, *, prefixed: bool = False) -> None:
     """Answer until the input ends."""
-    anyio.run(_serve, wire, Service(store))
+    anyio.run(_serve, wire, Service(store, prefixed=prefixed))
 
 
 async def _serve(wire: Wire, service: Service) -> None:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from recollect.values.conversation import Conversation
     from recollect.values.fidelity import Delivered
     from recollect.values.hits import Fresh, Results
+    from recollect.values.notes import Vector
     from recollect.values.projects import Decision, Project
     from recollect.values.recalled import Brief, Catalog, Reading, Recall
     from recollect.values.records import Segment
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 
 VIEW_BYTES_MAX = 64 << 20  # of a journal that a look holds in memory
 MISSED_BYTES = 32 << 20  # of what hooks missed that one look takes in: about two seconds' work
+LOOKED_AT = 3  # times the hits asked for, which may change places by how often they were shown
 INDEX_AGAIN_SECONDS = 0.25  # between looks whether another process that indexes is done
 _SPOOL_BYTES = 8 << 20
 
@@ -411,22 +413,28 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
+        vector: Vector | None = None,
+        activated: bool = False,
     ) -> Results:
         """What was said or done about something, best first; docs/search.md has the query language.
 
         `plain` takes the query as words and nothing else; in any other, what cannot be read is taken as words
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
         `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
-        `Results.sessions`, with what was asked there and what it came to.
+        `Results.sessions`, with what was asked there and what it came to. A `vector` is compared with those
+        that notes were saved with, in place of meaning as our embedder has it. `activated` lifts what was
+        shown so before, and notes what is shown now (docs/memory.md).
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
         from recollect.search.run import Request
 
+        if activated and (offset or by_session):
+            raise UsageError("activated changes the order of one page, and knows no offset and no sessions")
         request = Request(
             query[:QUERY_CHARS_MAX],
             mode,
-            limit,
+            limit * LOOKED_AT if activated else limit,
             offset,
             plain,
             tuple(near),
@@ -438,11 +446,14 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             collapse,
             now,
             by_session,
+            given=self._checked_question(vector),
         )
         waiting = self._fold_if_free()
         results = self.indexes.search(
             request, waiting=waiting, seconds=CATCH_UP_SECONDS if seconds is None else seconds
         )
+        if activated:
+            results = self._activated(results, limit)
         return self._annotated(results, query, request)
 
     def _annotated(self, results: Results, query: str, request: Request) -> Results:

@@ -53,16 +53,21 @@ def _stream(
         self: AsyncMemory, /, *args: _Given.args, **kwargs: _Given.kwargs
     ) -> AsyncIterator[_Answer]:
         found = await self.call(verb, *args, **kwargs)
+        end = getattr(found, "close", _nothing)
+        self._streams.append(end)
         try:
             while part := await self.call(lambda memory: list(itertools.islice(found, _AT_ONCE))):
                 for each in part:
                     yield each
         finally:
-            close = getattr(found, "close", None)
-            if close is not None:
-                await self.call(lambda memory: close())
+            if end in self._streams:  # else the memory was closed, and this with it
+                self._streams.remove(end)
+                await self._run(end)
 
     return functools.update_wrapper(asked, verb)
+
+
+def _nothing() -> None: ...
 
 
 class AsyncMemory:
@@ -73,6 +78,8 @@ class AsyncMemory:
         self._memory: Memory | None = None
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="recollect-memory")
         self._room = asyncio.Semaphore(WAITING_MAX)
+        self._running: set[asyncio.Future[Any]] = set()
+        self._streams: list[Callable[[], object]] = []  # what ends those that nobody has read to their end
 
     @classmethod
     def open(
@@ -91,6 +98,11 @@ class AsyncMemory:
     async def close(self) -> None:
         """End everything that was begun, then close the store."""
         memory, self._memory = self._memory, None
+        streams, self._streams = self._streams, []
+        while self._running:
+            await asyncio.wait(set(self._running))
+        for end in streams:
+            await self._run(end)
         if memory is not None:
             await self._run(memory.close)
         self._pool.shutdown(wait=False)
@@ -110,11 +122,13 @@ class AsyncMemory:
     async def _run(self, work: Callable[[], _Answer]) -> _Answer:
         await self._room.acquire()
         running = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        self._running.add(running)
         running.add_done_callback(self._done)
         return await asyncio.shield(running)
 
     def _done(self, running: asyncio.Future[Any]) -> None:
         """Make room when the work has ended, which may be long after whoever asked was cancelled."""
+        self._running.discard(running)
         self._room.release()
         if not running.cancelled():
             running.exception()  # nobody may be left to hear of it
@@ -124,6 +138,10 @@ class AsyncMemory:
     update = _twin(Memory.update)
     update_batch = _twin(Memory.update_batch)
     delete = _twin(Memory.delete)
+    undo = _twin(Memory.undo)
+    speaker = _twin(Memory.speaker)
+    worth = _twin(Memory.worth)
+    tick = _twin(Memory.tick)
     get = _twin(Memory.get)
     get_many = _twin(Memory.get_many)
     count = _twin(Memory.count)

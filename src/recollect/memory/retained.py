@@ -5,15 +5,17 @@ Off unless the config file has `[retention]`. What a verb needs is imported by i
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config
 from recollect.memory.known import find_session
 from recollect.memory.reads import last_reads, last_swept, note_reads, note_swept
 from recollect.values.errors import Evicted, NotFound, SourceError, StoreBusy, StoreWriteFailed, UsageError
-from recollect.values.records import Framing, Role
+from recollect.values.records import Role
 from recollect.values.retention import (
     Elsewhere,
     EvictedSession,
@@ -25,11 +27,13 @@ from recollect.values.retention import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from recollect.insight.retention.evict import Sweep
     from recollect.intake.own import OwnLogs
-    from recollect.store.contract import Store, View
+    from recollect.intake.restoring import Back
+    from recollect.store.contract import Store, View, Writer
     from recollect.store.leaving import Leaving
     from recollect.values.reports import Progress, Report
     from recollect.values.stored import Session, Source
@@ -55,7 +59,7 @@ class Retained:
         """What a sweep would do now, with every session that would go; changes nothing."""
         sweep = self._sweep()
         with self.view() as view:
-            told = sweep.gathered_digestible(sweep.plan(view))
+            told = sweep.digestible(sweep.plan(view).digest)
             if sweep.planned.digest:  # as if that went well
                 sweep.count_digested(told)
                 sweep.can_digest = False
@@ -168,20 +172,20 @@ class Retained:
 
     def elsewhere(self, prefix: str) -> tuple[Elsewhere, str]:
         """Whether a session still is where its agent wrote it, and the file that decides."""
-        from recollect.intake.again import elsewhere
+        from recollect.intake.again import Look
 
-        with self.view() as view:
-            return elsewhere(view, view.sources(find_session(view, prefix)), self.config.host)
+        with self.view() as view, Look(view, self.config.host) as look:
+            return look.elsewhere(view.sources(find_session(view, prefix)))
 
-    def restore(self, prefix: str) -> RestoreReport:
-        """Take back what was evicted of a session from the agent's own files, byte for byte.
+    def restore(self, prefix: str, given: Sequence[Path] = ()) -> RestoreReport:
+        """Take back what was evicted of a session from where it came from, byte for byte.
 
+        That is the agent's own file or database, or the export in which it was; `given` are files in which to
+        look as well. Another machine's session of the same id, and with the same lines, comes back with it.
         NotFound where nothing was evicted; SourceError where a file is gone or is not what it was: then
         nothing is changed.
         """
-        from recollect.intake.again import file_now, is_as_taken
         from recollect.intake.ingest import Ingest
-        from recollect.search.evicted import EVICTED_MENTIONS, EVICTIONS, without
 
         self.checkpoint()
         with self._store.writer() as writer:
@@ -189,26 +193,20 @@ class Retained:
             session = find_session(view, prefix)
             if _evicted(view, session) is None:
                 raise NotFound(f"nothing of session {session.facts.id[:8]} was evicted")
-            ingest, taken = Ingest(writer, self.config.host, own=self._own_logs()), []
-            for source in view.sources(session):
-                if not source.thinned or source.superseded:
-                    continue
-                file = None if source.host != self.config.host else file_now(source.file)
-                if file is None or file.framing is Framing.ROWS or not is_as_taken(view, source, file):
-                    raise _cannot_restore(source, self.config.host, there=file is not None)
-                # A subagent's parent comes from its folder, which only its first reading saw.
-                parent = "" if file.role is Role.MAIN else session.facts.parent
-                taken.append((replace(file, parent=parent), source))
-            for file, source in taken:
-                ingest.take_again(file, source)
-            for table in (EVICTIONS, EVICTED_MENTIONS):
-                kept = without(view, table, _name(session))
-                writer.drop_derived(table)
-                writer.add_derived(table, kept, built_to=0)
+            found = [(session, _backs(view, session, self.config.host, given))]
+            paths = tuple(dict.fromkeys(each.path for each in found[0][1]))
+            for twin in _twins(view, session):
+                with contextlib.suppress(SourceError):
+                    found.append((twin, _backs(view, twin, self.config.host, [Path(path) for path in paths])))
+            ingest = Ingest(writer, self.config.host, own=self._own_logs())
+            for each, backs in found:
+                for back in backs:
+                    back.take(ingest)
+                _note_back(writer, writer.view(), _name(each))
             writer.commit()
-            back = writer.view().find_session(session.facts.id)
-        self.note_read(back)
-        return RestoreReport(back, ingest.report.lines, tuple(file.path for file, _ in taken))
+            whole = writer.view().find_session(session.facts.id)
+        self.note_read(whole)
+        return RestoreReport(whole, ingest.report.lines, paths)
 
     def note_read(self, session: Session) -> None:
         """Remember that a person or a model reads a session; only where retention is configured."""
@@ -243,19 +241,23 @@ class Retained:
             tier2_over_cap=_is_over(gathered.digest_bytes, sweep.settings.digest_cap_bytes),
             used_bytes=plan.used_bytes,
             digest_bytes=gathered.digest_bytes,
+            waiting_for_digest=len(sweep.digestible(plan.waiting)),
             sessions=tuple(self._leaving(view, sweep)),
         )
 
     def _leaving(self, view: View, sweep: Sweep) -> list[SessionLeaving]:
-        from recollect.intake.again import elsewhere
+        from recollect.intake.again import Look
 
         found = []
-        for name, why, size in sweep.planned.evict:
-            facts = sweep.gathered.rows[name][1].facts
-            where, path = elsewhere(view, sweep.gathered.sources.get(name, ()), self.config.host)
-            found.append(
-                SessionLeaving(name, facts.headline, facts.project, facts.ended_ms, size, why, where, path)
-            )
+        with Look(view, self.config.host) as look:
+            for name, why, size in sweep.planned.evict:
+                facts = sweep.gathered.rows[name][1].facts
+                where, path = look.elsewhere(sweep.gathered.sources.get(name, ()))
+                found.append(
+                    SessionLeaving(
+                        name, facts.headline, facts.project, facts.ended_ms, size, why, where, path
+                    )
+                )
         return found
 
 
@@ -280,25 +282,36 @@ def _evicted(view: View, session: Session) -> EvictedSession | None:
     return noted
 
 
-def _cannot_restore(source: Source, host: str, *, there: bool) -> SourceError:
-    path = source.file.path
-    if source.host != host:
-        return SourceError(
-            f"{path}: was read on {source.host}", hint="restore it there, or bring its store here"
-        )
-    if not source.file.has_file:
-        return SourceError(
-            f"{path}: came with an export, which is no file of its agent", hint="nothing was changed"
-        )
-    if not there:
-        return SourceError(
-            f"{path}: is gone, and with it what was evicted", hint="`recollect digest` still tells of it"
-        )
-    if source.file.framing is Framing.ROWS:
-        return SourceError(
-            f"{path}: a database keeps no earlier versions of its rows", hint="open it in its agent"
-        )
-    return SourceError(f"{path}: is not what was read of it", hint="nothing was changed")
+def _backs(view: View, session: Session, host: str, given: Sequence[Path]) -> list[Back]:
+    """From where each source of a session of which something was evicted can be taken again."""
+    from recollect.intake.restoring import find_back
+
+    # A subagent's parent comes from its folder, which only its first reading saw.
+    return [
+        find_back(view, each, host, given, parent="" if each.file.role is Role.MAIN else session.facts.parent)
+        for each in view.sources(session)
+        if each.thinned and not each.superseded
+    ]
+
+
+def _twins(view: View, session: Session) -> list[Session]:
+    """The sessions of other machines that bear the same id, and of which something was evicted."""
+    name = _name(session)
+    return [
+        each
+        for each in view.sessions()
+        if _name(each) == name._replace(host=each.host) and each.host != name.host and _gone_lines(view, each)
+    ]
+
+
+def _note_back(writer: Writer, view: View, name: SessionName) -> None:
+    """Let nothing be told of what was evicted of a session any more."""
+    from recollect.search.evicted import EVICTED_MENTIONS, EVICTIONS, without
+
+    for table in (EVICTIONS, EVICTED_MENTIONS):
+        kept = without(view, table, name)
+        writer.drop_derived(table)
+        writer.add_derived(table, kept, built_to=0)
 
 
 def _name(session: Session) -> SessionName:

@@ -37,6 +37,7 @@ from recollect.values.notes import (
     KeptArtifact,
     NewNote,
     Note,
+    Speaker,
     checked_name,
     checked_role,
     checked_tags,
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     import datetime
 
     from recollect.memory import Memory
+    from recollect.memory.activation import Activation
     from recollect.store.contract import View
+    from recollect.values.hits import Results
     from recollect.values.notes import Artifact, Vector
 
     Time = float | datetime.datetime | None
@@ -66,6 +69,7 @@ class Saving:
     """The part of a `Memory` that is written by whoever uses it."""
 
     _dims = 0  # of the caller's vectors, once that is known
+    _written_ms = 0  # when something was last saved
 
     def save(
         self,
@@ -82,12 +86,16 @@ class Saving:
         metadata: Mapping[str, Any] | None = None,
         vector: Vector | None = None,
         artifacts: Mapping[str, Artifact] | None = None,
+        gate: bool = False,
     ) -> str:
         """Keep a note for good; returns its id. It is durable, and everyone sees it, when this returns.
 
         One of an `id` that the session has takes the earlier one's place. Without a `session` it is one of
-        the notes of its `project`, or of no project.
+        the notes of its `project`, or of no project. With a `gate` it is kept only if it is `worth` it, and
+        the id is "" where it is not.
         """
+        if gate and self.worth(text):
+            return ""
         note = NewNote(
             text, id, session, role, tags, channel, project, author, time, metadata, vector, artifacts
         )
@@ -98,7 +106,7 @@ class Saving:
 
         Those of several sessions are a write for each session, and more than 48 MiB are several.
         """
-        now_ms, made = _now_ms(), []
+        now_ms, made = self._moment_ms(), []
         for each in notes:
             given = NewNote(each) if isinstance(each, str) else each
             made.append((_checked(given, now_ms), bool(given.id), dict(given.artifacts or {})))
@@ -146,7 +154,7 @@ class Saving:
 
     def update_batch(self, changes: Iterable[tuple[Note, Mapping[str, Any]]]) -> list[Note]:
         """Change some notes with one write, each as `update` does; returns them as they then are."""
-        now_ms, made = _now_ms(), []
+        now_ms, made = self._moment_ms(), []
         lines: dict[str, list[bytes]] = {}
         for note, given in changes:
             changed, artifacts = _changed(note, given, now_ms)
@@ -164,13 +172,35 @@ class Saving:
         """Take notes back; returns how many there were. `compact` gives back their room."""
         wanted = [ids] if isinstance(ids, str) else list(ids)
         found = [note for note in self.get_many(wanted, session=session) if note is not None]
-        now_ms = _now_ms()
+        now_ms = self._moment_ms()
         lines: dict[str, list[bytes]] = {}
         for note in found:
-            line = line_of(delete_record(note.id, now_ms, checked_name(author, "an author")))
+            time_ms = max(now_ms, note.updated_ms + 1)  # whatever a clock says
+            line = line_of(delete_record(note.id, time_ms, checked_name(author, "an author")))
             lines.setdefault(note.session, []).append(line)
         self._append_lines(lines)
         return len(found)
+
+    def undo(self, id: str, *, session: str = "") -> Note | None:
+        """Let a note be what it was before it was last saved, changed or deleted.
+
+        None where there was none before: then it is deleted. What `compact` dropped is gone.
+        """
+        with self._notes_view() as view:
+            sessions = _own_sessions(view)
+            row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
+            lines = [line for line, held in view.record_lines([id])[0] if held == row]
+            if not lines:
+                raise NotFound(f"there is no note {id[:80]!r}, and never was")
+            told = [each.data for each in view.lines_at(lines[-2:])]
+        before = note_of(_decoded(told[0]), sessions[row]) if len(told) > 1 else None
+        now_ms = self._moment_ms()
+        if before is None:
+            line = line_of(delete_record(id, now_ms))
+        else:
+            line = _line(replace(before, updated_ms=now_ms), again=True)
+        self._append_lines({sessions[row]: [line]})
+        return None if before is None else self.get(id, session=sessions[row])
 
     # -- asked for again -------------------------------------------------------------------
 
@@ -239,6 +269,41 @@ class Saving:
         with self.notes_view() as view:
             return unpacked(kept, self._pieces(view, kept, note.session))
 
+    def worth(self, text: str) -> str:
+        """Why a sentence is not worth keeping; "" where it is. Nothing is kept for having been asked.
+
+        Stock phrases and empty words are not, nor what something that is kept already says as well.
+        """
+        from recollect.insight.worth import KNOWN_COSINE, NEAREST, why_not
+
+        if why := why_not(checked_text(text)):
+            return why
+        self._memory._fold_if_free()
+        with self._memory.indexes.asking(meaning=True) as search:
+            near = search.cosines(text, NEAREST)
+        return "the same is kept already" if max(near, default=0.0) > KNOWN_COSINE else ""
+
+    def tick(self) -> None:
+        """Let fade what `search(activated=True)` lifts: to be called once a session, or once a day."""
+        self._activation().tick()
+
+    def _activated(self, results: Results, limit: int) -> Results:
+        activation = self._activation()
+        hits = activation.ordered(results.hits)[:limit]
+        activation.reinforce([hit.id for hit in hits])
+        return replace(results, hits=hits)
+
+    def _activation(self) -> Activation:
+        from recollect.memory.activation import Activation
+
+        return Activation(self._memory.config.cache, self._memory.info().id)
+
+    def speaker(self, text: str, folder: str = "") -> Speaker:
+        """Which running conversation asks for a text to be kept, and whether only a tool ever said it."""
+        from recollect.memory.vouching import speaker
+
+        return speaker(self._memory, text, folder or os.getcwd())
+
     def add_session(
         self,
         id: str,
@@ -253,7 +318,7 @@ class Saving:
     ) -> None:
         """Say what a session is about: its title, its summary, its time. Said again, the last word counts."""
         name = _checked_session(id, project)
-        now_ms = _now_ms()
+        now_ms = self._moment_ms()
         record: dict[str, Any] = {"type": SESSION, "time_ms": now_ms}
         parts = {
             "title": checked_text(title),
@@ -278,6 +343,11 @@ class Saving:
         return str(record.get("summary") or "")
 
     # -- underneath ------------------------------------------------------------------------
+
+    def _moment_ms(self) -> int:
+        """Now, and never twice: what was written later is known to be later, in whichever store it stands."""
+        self._written_ms = max(_now_ms(), self._written_ms + 1)
+        return self._written_ms
 
     def _append_lines(self, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Make the lines of some sessions durable, those of one session together."""
@@ -336,6 +406,16 @@ class Saving:
             )
         self._dims = known
 
+    def _checked_question(self, vector: Vector | None) -> bytes:
+        """A vector to search with; UsageError where it cannot be compared with those there are."""
+        given = _checked_vector(vector)
+        dims = self.vector_dims() if given else 0
+        if given and not dims:
+            raise UsageError("no note of this memory has a vector", hint="save(..., vector=...) gives it one")
+        if given and len(given) != 4 * dims:
+            raise UsageError(f"a vector of {len(given) // 4} numbers, where those of this memory have {dims}")
+        return given
+
     def vector_dims(self) -> int:
         """How many numbers the caller's own vectors have; 0 while there are none."""
         if not self._dims:
@@ -365,7 +445,7 @@ def _checked(given: NewNote, now_ms: int) -> Note:
         project,
         checked_name(given.author, "an author"),
         time_ms,
-        time_ms,
+        now_ms,
         _checked_metadata(given.metadata),
         _checked_vector(given.vector),
     )
@@ -420,7 +500,8 @@ def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, d
         now_ms,
     )
     vector = made.vector if "vector" in given else note.vector
-    changed = replace(made, updated_ms=now_ms, vector=vector, artifacts=note.artifacts)
+    moment = max(now_ms, note.updated_ms + 1)
+    changed = replace(made, updated_ms=moment, vector=vector, artifacts=note.artifacts)
     return changed, dict(given["artifacts"] or {}) if "artifacts" in given else None
 
 

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     )
 
 _ELSEWHERE = {
-    Elsewhere.THERE: "the agent's own file is still there",
-    Elsewhere.CHANGED: "the agent's own file is there, and not what it was",
-    Elsewhere.GONE: "the agent's own file is gone",
-    Elsewhere.UNKNOWN: "its log is on another machine, in a database or an export",
+    Elsewhere.THERE: "where it came from it is still there",
+    Elsewhere.CHANGED: "where it came from it is not what it was",
+    Elsewhere.GONE: "the file it came from is gone",
+    Elsewhere.UNKNOWN: "the file it came from is on another machine, or not known",
 }
 
 

@@ -24,6 +24,7 @@ from recollect.search.weights import CANDIDATES, PROMPTS_OF
 from recollect.store.contract import Array
 
 if TYPE_CHECKING:
+    from recollect.search.vectors.given import GivenVectors
     from recollect.search.vectors.index import VectorIndex
 
 MASKED_BELOW = 0.3  # the share of entries that pass a filter: of more, the nearest are looked through
@@ -34,7 +35,7 @@ FILTERS_KEPT = 16
 class Meaning:
     """What to be near to, among which vectors, found how."""
 
-    vectors: VectorIndex
+    vectors: VectorIndex | GivenVectors
     vector: Array
     strategy: str
 
@@ -89,8 +90,8 @@ class Gathering:
         self._complete: Array = np.zeros(0, np.int64)
         self.explain: dict[str, Any] = {}
 
-    def run(self) -> None:
-        """Ask both sides, then for what each says of the other's."""
+    def run(self, count: int = CANDIDATES) -> None:
+        """Ask both sides, then for what each says of the other's; `count`: of the nearest."""
         near = np.zeros(0, np.int64)
         if self._by_words and self._meaning is not None:
             # All of these may read the store's sessions, which one thread at a time can do.
@@ -98,14 +99,14 @@ class Gathering:
                 matcher.ranked(self._node)
                 matcher.filters(self._node)
             asked = _beside().submit(self._words)
-            near = self._nearest(self._meaning, CANDIDATES)
+            near = self._nearest(self._meaning, count)
             self._ask_exchanges()
             asked.result()
         elif self._by_words:
             self._words()
             self._ask_exchanges()
         elif self._meaning is not None:
-            near = self._nearest(self._meaning, CANDIDATES)
+            near = self._nearest(self._meaning, count)
         wanted = [self._exact, self._complete]
         if self._meaning is not None:
             best = self._found[0].rows if self._found else near[:0]

@@ -33,6 +33,7 @@ from recollect.values.stored import StoreInfo
 
 if TYPE_CHECKING:
     from recollect.search.embed.contract import Embedder
+    from recollect.search.vectors.given import GivenVectors
     from recollect.search.vectors.index import VectorIndex
     from recollect.values.reports import Progress
 
@@ -143,30 +144,35 @@ class _ThreadIndexes:
         self._text: tuple[str, int, TextIndex] | None = None
         self._exchanges: tuple[str, int, ExchangeIndex] | None = None
         self._vectors: tuple[str, int, VectorIndex] | None = None
+        self._given: tuple[str, int, GivenVectors] | None = None
         self._named = NamedViews(cache)
         self._passing: tuple[tuple[str, int, int, int], Passing] | None = None
 
     def search(self, request: Request, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS) -> Results:
         """The answer to a request, after a moment's catching up."""
-        meaning = request.mode != "text"
-        with self.asking(meaning, waiting=waiting, seconds=seconds) as search:
+        meaning, dims = request.mode != "text", len(request.given) // 4
+        with self.asking(meaning, waiting=waiting, seconds=seconds, dims=dims) as search:
             results = search.run(request)
             if search.text.rows >= results.fresh.text:
                 return results
         # A damaged index counts as absent from the moment it fails, which may be in the midst of a search.
         self._passing = None
-        with self.asking(meaning, waiting=waiting, seconds=seconds) as search:
+        with self.asking(meaning, waiting=waiting, seconds=seconds, dims=dims) as search:
             return search.run(request)
 
     @contextlib.contextmanager
     def asking(
-        self, meaning: bool, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS
+        self, meaning: bool, *, waiting: int = 0, seconds: float = CATCH_UP_SECONDS, dims: int = 0
     ) -> Iterator[Search]:
-        """The present state, ready to be asked as often as one likes, by `meaning` too."""
-        self.catch_up(seconds=seconds, vectors=meaning, exchanges=meaning)
+        """The present state, ready to be asked as often as one likes, by `meaning` too.
+
+        `dims`: a vector of so many numbers is compared with those that notes were saved with.
+        """
+        self.catch_up(seconds=seconds, vectors=meaning and not dims, exchanges=meaning)
+        given = self._given_index(dims, seconds) if dims else None
         with self._store.view() as view:
             info = view.info()
-            vectors = self._vector_index(info) if meaning else None
+            vectors = self._vector_index(info) if meaning and not dims else None
             exchanges = self._exchange_index(info) if meaning else None
             text, (view, sessions, mentions) = self._text_index(info), self._by_name(view)
             passing, fresh = self._filters_known(text, info), self._fresh(info, waiting, meaning)
@@ -179,6 +185,7 @@ class _ThreadIndexes:
                 passing=passing,
                 fresh=fresh,
                 exchanges=exchanges,
+                given=given,
             )
 
     def catch_up(
@@ -293,6 +300,20 @@ class _ThreadIndexes:
             )
             self._vectors = info.id, info.epoch, index
         return self._vectors[2]
+
+    def _given_index(self, dims: int, seconds: float) -> GivenVectors:
+        """The vectors that notes were saved with, caught up with for some seconds."""
+        from recollect.search.vectors.given import GivenVectors
+
+        with self._store.view() as view:
+            info = view.info()
+        if self._given is None or self._given[:2] != (info.id, info.epoch) or self._given[2].dims != dims:
+            index = GivenVectors.open(_folder(self._cache, info), info.id, info.epoch, dims)
+            self._given = info.id, info.epoch, index
+        index = self._given[2]
+        if index.rows < info.rows_end:
+            index.catch_up(self._store.view, deadline=_deadline(seconds))
+        return index
 
     def _by_name(self, view: View) -> tuple[View, Sessions, Mentions]:
         """The view as people name its projects, its sessions, and what it mentions."""

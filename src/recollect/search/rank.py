@@ -8,6 +8,8 @@ by meaning, and an entry scores the same among a hundred entries and among a mil
 lifted by what stands next to the entry and by the best of its session, then weighed by kind, time
 and the options.
 
+A note was saved by itself: it leans on no neighbour and on no session.
+
 The closing answer of a turn stands for all of it: it has the words of its exchange and the best meaning of
 its turn. So it leans on no neighbour, and what led to it (narration, calls, results) counts less.
 
@@ -192,12 +194,13 @@ def _sums(table: Candidates, options: Options, dense_share: float) -> dict[str, 
     if options.fusion == "rrf":
         return {"text": (1 - dense_share) * text, "dense": dense_share * dense}
     weights = options.weights
-    leaning = (table.exchange == 0) / (1 + (table.chars / weights.short_chars) ** 2)
+    among = table.kinds != Kind.NOTE  # a note has nothing to do with those around it
+    leaning = among * (table.exchange == 0) / (1 + (table.chars / weights.short_chars) ** 2)
     beside = (1 - dense_share) * weights.text_beside * _better_neighbour(table, text)
     beside += dense_share * weights.dense_beside * _better_neighbour(table, dense)
     parts = {"text": (1 - dense_share) * text, "dense": dense_share * dense, "neighbours": leaning * beside}
     own = parts["text"] + parts["dense"] + parts["neighbours"]
-    parts["session"] = weights.session * _session_best(table.sessions, own)
+    parts["session"] = among * weights.session * _session_best(table.sessions, own)
     if table.complete.any():
         parts["complete"] = weights.complete * table.complete
     return {**parts, "exact": weights.exact * table.exact} if table.exact.any() else parts
@@ -294,6 +297,6 @@ def _within(times: Numbers, start: float, end: float) -> Floats:
     return np.where(times > 0, np.exp(-early - late), 0.0)
 
 
-_KIND_WEIGHTS = np.full(max(Kind) + 1, min(KINDS.values()))
+_KIND_WEIGHTS = np.full(max(Kind) + 2, min(KINDS.values()))  # the last is that of any number above
 for _kind, _weight in KINDS.items():
     _KIND_WEIGHTS[_kind] = _weight

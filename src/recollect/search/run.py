@@ -41,16 +41,18 @@ from recollect.search.snippet import WINDOWS, Highlighter, highlighter
 from recollect.search.text.index import Found, TextIndex
 from recollect.search.text.match import Matcher, patterns
 from recollect.search.time_words import is_of_present, window
-from recollect.search.weights import NOT_NEAR_WEIGHT
+from recollect.search.weights import CANDIDATES, DENSE_FLOOR, NOT_NEAR_WEIGHT
 from recollect.store.contract import Array, View
 from recollect.values.errors import EmbedderFailed, UsageError
 from recollect.values.hits import Fresh, Hit, Results, SessionHits
+from recollect.values.records import Kind
 from recollect.values.stored import StoredEntry
 from recollect.values.text import many
 from recollect.values.vocabulary import FUSIONS, MODES
 
 if TYPE_CHECKING:
     from recollect.search.text.exchanges import ExchangeIndex
+    from recollect.search.vectors.given import GivenVectors
     from recollect.search.vectors.index import VectorIndex
 
 _Pointed = tuple[StoredEntry, float]  # an entry that was pointed at, and how much it counts
@@ -69,8 +71,9 @@ BY_MEANING = "no entry has any of these words; these are the nearest by meaning"
 class Request:
     """What is asked. `near` and `not_near` are entry ids, with a weight as in "3f2a^2".
 
-    `only` is a filter beside those of the query; `plain` takes the query as words and nothing else;
-    `by_session` tells of the hits' sessions too.
+    `only` is a filter beside those of the query; `given` a vector (float32 bytes) that is compared with those
+    that notes were saved with, in place of what an embedder makes of texts; `plain` takes the query as words
+    and nothing else; `by_session` tells of the hits' sessions too.
     """
 
     query: str = ""
@@ -88,14 +91,15 @@ class Request:
     now: datetime.datetime | None = None
     by_session: bool = False
     only: Node | None = None
+    given: bytes = b""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise UsageError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(MODES)}")
         if self.fusion not in FUSIONS:
             raise UsageError(f"there is no fusion {self.fusion!r}", hint=f"one of {', '.join(FUSIONS)}")
-        if self.mode == "text" and (self.near or self.not_near):
-            raise UsageError("near and not_near compare meaning, which mode text leaves out")
+        if self.mode == "text" and (self.near or self.not_near or self.given):
+            raise UsageError("near, not_near and a vector compare meaning, which mode text leaves out")
         if self.limit < 0 or self.offset < 0:
             raise UsageError("limit and offset count from 0")
         if len(self.query) > QUERY_CHARS_MAX:
@@ -116,9 +120,11 @@ class Search:
         passing: Passing,
         fresh: Fresh,
         exchanges: ExchangeIndex | None = None,
+        given: GivenVectors | None = None,
     ) -> None:
         self._view, self._text, self._sessions, self._mentions = view, text, sessions, mentions
         self._vectors, self._passing, self._fresh = vectors, passing, fresh
+        self._given = given
         self._matcher, self._exchanges = Matcher(text, sessions, mentions), None
         if exchanges is not None:
             self._exchanges = Side(exchanges, Matcher(exchanges, sessions, mentions))
@@ -129,13 +135,15 @@ class Search:
         # A local time without a zone: so that a date in summer means summer time, whatever it is now.
         now = request.now or datetime.datetime.now()
         node = AllOf(tuple(map(Word, request.query.split()))) if request.plain else parse(request.query, now)
-        words, chosen = list(words_of(node)), bool(request.near or request.not_near)
+        words, chosen = list(words_of(node)), bool(request.near or request.not_near or request.given)
         if node == AllOf(()) and not chosen:
             raise UsageError("nothing to search for", hint="give a word, a filter, or --near ID")
         node = node if request.only is None else _both(node, request.only)
         with contextlib.closing(Patterns(patterns(node))) as wanted:
             if wanted:
                 listed = self._by_pattern(node, wanted, request, started)
+            elif request.given and request.mode == "vector":
+                listed = self._by_vector(node, request)
             elif words or chosen:
                 listed = self._by_rank(node, " ".join(words), request, now)
             else:
@@ -186,6 +194,16 @@ class Search:
         except EmbedderFailed:
             return [0.0] * len(texts)
         return [float(each) for each in near]
+
+    def cosines(self, text: str, count: int) -> list[float]:
+        """How near the nearest entries are to a text by meaning, -1 to 1; none where nobody can tell."""
+        if self._vectors is None or not text.strip():
+            return []
+        try:
+            (vector,) = self._vectors.embedder.encode([text])
+        except EmbedderFailed:
+            return []
+        return [float(each) for each in self._vectors.nearest(vector, count)[1]]
 
     def rows(self, node: Node, limit: int) -> Array:
         """The entries that satisfy a query, the newest first."""
@@ -250,6 +268,19 @@ class Search:
         groups = groups if not len(rest) else []
         return _Listed(Found.joined([best, rest]), scores, total, notes, explain, parts, groups=groups)
 
+    def _by_vector(self, node: Node, request: Request) -> _Listed:
+        """A caller's vector alone: the nearest of those that were given, by nothing else."""
+        meaning, notes = self._meaning("", [], [], request)
+        assert meaning is not None, "a search by a vector that was given no vectors"
+        words = Side(self._text, self._matcher)
+        gathering = Gathering(words, None, self._passing, node, by_words=False, meaning=meaning)
+        gathering.run(max(_depth(request), CANDIDATES))
+        found = gathering.found()
+        near = np.nan_to_num(meaning.vectors.scores(meaning.vector, found.rows), nan=-np.inf)
+        order = np.lexsort((-found.rows, -near))
+        order = order[np.isfinite(near[order])]
+        return _Listed(found.taken(order), near[order], -1, notes, gathering.explain, {"dense": near[order]})
+
     def _options(self, node: Node, words: str, request: Request, now: datetime.datetime) -> fuse.Options:
         boosted = self._sessions.where("project", request.project_boost) if request.project_boost else []
         return fuse.Options(
@@ -261,6 +292,7 @@ class Search:
             window=window(words, now.astimezone()),
             present=is_of_present(words),
             text_max=self._matcher.ceiling(node),
+            dense_floor=0.0 if request.given else DENSE_FLOOR,
         )
 
     # -- meaning -----------------------------------------------------------------------------
@@ -269,6 +301,11 @@ class Search:
         self, words: str, near: list[_Pointed], not_near: list[_Pointed], request: Request
     ) -> tuple[Meaning | None, tuple[str, ...]]:
         """What to be near to, if meaning takes part; and why it does not where it should."""
+        if request.given and self._given is not None:
+            from recollect.search.embed.contract import unit_rows
+
+            (unit,) = unit_rows(np.frombuffer(request.given, "<f4")[np.newaxis])
+            return Meaning(self._given, unit, request.strategy), ()
         try:
             vector = self._question(words, near, not_near) if request.mode != "text" else None
         except EmbedderFailed as error:
@@ -376,18 +413,21 @@ def _depth(request: Request) -> int:
 
 
 def _fold(found: Found) -> list[list[int]]:
-    """Hits that say the same, or stand next to each other, under the best of them."""
+    """Hits that say the same, or stand next to each other, under the best of them.
+
+    A note has nothing to do with the one that was saved before it.
+    """
     groups: list[list[int]] = []
     leader: dict[object, int] = {}
-    columns = (found.rows[:FOLDED_MAX], found.sessions[:FOLDED_MAX], found.gists[:FOLDED_MAX])
-    told = zip(*(column.tolist() for column in columns), strict=True)
-    for n, (row, session, gist) in enumerate(told):
+    columns = (found.rows, found.sessions, found.gists, found.kinds)
+    told = zip(*(column[:FOLDED_MAX].tolist() for column in columns), strict=True)
+    for n, (row, session, gist, kind) in enumerate(told):
         names: list[object] = [(session, row), *([gist] if gist else [])]
         group = next((leader[name] for name in names if name in leader), None)
         if group is None:
             group = len(groups)
             groups.append([])
-            names += [(session, row - 1), (session, row + 1)]
+            names += [(session, row - 1), (session, row + 1)] if kind != Kind.NOTE else []
         groups[group].append(n)
         for name in names:
             leader.setdefault(name, group)

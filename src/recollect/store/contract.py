@@ -81,13 +81,15 @@ class RawSizes:
     """About how many bytes of a store lines take, with texts of their entries: `total`, each line once.
 
     For the session of each row in `rows`: `own` is what the lines take that no other session's source has,
-    `lines` how many these are.
+    `lines` how many these are. `shared` is what several sessions, by their rows, have together and no other
+    has: each such set of sessions once, with the bytes.
     """
 
     total: int
     rows: Array
     own: Array
     lines: Array
+    shared: Sequence[tuple[tuple[int, ...], int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -354,14 +354,16 @@ class ReferenceView:
             for row in source.lines:
                 owners.setdefault(row, set()).add(source.session)
         taken = {row: len(self._state.lines[row].line.data) for row in owners}
-        own, lines = Counter[int](), Counter[int]()
+        own, lines, shared = Counter[int](), Counter[int](), Counter[tuple[int, ...]]()
         for row, sessions in owners.items():
             if len(sessions) == 1:
                 own[min(sessions)] += taken[row]
                 lines[min(sessions)] += 1
+            else:
+                shared[tuple(sorted(sessions))] += taken[row]
         rows = list(self._state.sessions)
-        columns = (_column(each[row] for row in rows) for each in (own, lines))
-        return RawSizes(sum(taken.values()), _column(rows), *columns)
+        of_each = [_column(each[row] for row in rows) for each in (own, lines)]
+        return RawSizes(sum(taken.values()), _column(rows), of_each[0], of_each[1], list(shared.items()))
 
     def line_rows(self, source: Source) -> Array:
         assert isinstance(source, _NumberedSource)

@@ -54,6 +54,13 @@ def _sizes(view: View) -> dict[str, tuple[int, int]]:
     return {sessions[row].facts.id: (own, lines) for row, own, lines in told}
 
 
+def _together(view: View) -> dict[frozenset[str], int]:
+    sessions = view.session_rows()
+    return {
+        frozenset(sessions[row].facts.id for row in rows): taken for rows, taken in view.raw_sizes().shared
+    }
+
+
 class SizesContract:
     """Sessions by what they take, and what is kept of lines that were let go."""
 
@@ -75,10 +82,39 @@ class SizesContract:
             alone = view.raw_sizes().total
         _take(store, "fork", *shared, "what is new " * 40)
         with store.view() as view:
-            told = _sizes(view)
+            told, sizes = _sizes(view), view.raw_sizes()
             assert told["first"] == (0, 0)
+            assert _together(view) == {frozenset({"first", "fork"}): sizes.total - told["fork"][0]}
             assert told["fork"][1] == 1
-            assert abs(view.raw_sizes().total - alone - told["fork"][0]) <= 2
+            assert abs(sizes.total - alone - told["fork"][0]) <= 2
+
+    def test_what_several_sessions_have_is_told_once_for_each_set_of_them(self, store: Store) -> None:
+        """A line between two others, in several sources of one session, or in three sessions."""
+        texts = {letter: letter * 400 for letter in "abcde"}
+        for id_, letters in (("one", "abcd"), ("two", "bd"), ("three", "dec"), ("four", "ab")):
+            _take(store, id_, *(texts[letter] for letter in letters))
+        with store.view() as view:
+            together, own = _together(view), _sizes(view)
+        assert set(together) == {
+            frozenset(names)
+            for names in (("one", "four"), ("one", "two", "four"), ("one", "three"), ("one", "two", "three"))
+        }
+        assert {name: lines for name, (_, lines) in own.items()} == {
+            "one": 0,
+            "two": 0,
+            "three": 1,
+            "four": 0,
+        }
+        with store.view() as view:
+            total = view.raw_sizes().total
+        assert abs(sum(together.values()) + own["three"][0] - total) <= 3
+
+    def test_what_was_evicted_takes_nothing_of_several_sessions(self, store: Store) -> None:
+        for id_ in ("one", "two"):
+            _take(store, id_, "the same " * 50)
+        store.compact(leave=lambda view: Leaving(evicted=view.lines_only_of(view.raw_sizes().rows.tolist())))
+        with store.view() as view:
+            assert view.raw_sizes().total == sum(_together(view).values()) == 0
 
     def test_an_empty_store_takes_nothing(self, store: Store) -> None:
         with store.view() as view:

@@ -10,6 +10,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from recollect.light.sources import MEMORY
+
 HASH_BYTES = 12
 SALT_BYTES = 16
 
@@ -48,6 +50,11 @@ def hash_of_name(salt: bytes, name: str) -> bytes:
     return _hash_of(salt, "name", name)
 
 
+def hash_of_path(salt: bytes, host: str, path: str) -> bytes:
+    """Of a file of a machine."""
+    return _hash_of(salt, "path", host, path)
+
+
 def hash_of_entry(salt: bytes, id_: str) -> bytes:
     return _hash_of(salt, "entry", id_)
 
@@ -82,9 +89,22 @@ class Erased:
         return bool(self._lines)
 
     def has_session(self, agent: str, host: str, id_: str) -> bool:
-        return bool(id_) and any(
-            hash_of_session(salt, agent, host, id_) in held for salt, held in self._sessions.items()
-        )
+        """Whether a session was erased, so that nothing of it comes back."""
+        return self.salt_of_session(agent, host, id_) is not None
+
+    def salt_of_session(self, agent: str, host: str, id_: str) -> bytes | None:
+        """The salt of an erasing that a session went with; None where there is none.
+
+        What code saves under the same name afterwards is new: of its erased sessions the lines stay away.
+        """
+        if not id_ or agent == MEMORY:
+            return None
+        salts = (s for s, held in self._sessions.items() if hash_of_session(s, agent, host, id_) in held)
+        return next(salts, None)
+
+    def path_keys(self, host: str, path: str) -> list[str]:
+        """What a file may be known by, whose session was erased: by each erasing another key."""
+        return [hash_of_path(salt, host, path).hex() for salt in self._sessions]
 
     def has_entry(self, id_: str) -> bool:
         """Whether an entry that a saved thread names was erased."""

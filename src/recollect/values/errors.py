@@ -58,8 +58,8 @@ class Evicted(NotFound):
     def __init__(self, id_: str, lines: int) -> None:
         super().__init__(
             f"session {id_[:8]}: {lines:,} lines of it were evicted to keep within the budget",
-            hint=f"`recollect show {id_[:8]} --restore` takes them back while the agent's own file is there; "
-            f"`recollect digest {id_[:8]}` tells what happened",
+            hint=f"`recollect show {id_[:8]} --restore` takes them back while the file they came from is "
+            f"there; `recollect digest {id_[:8]}` tells what happened",
         )
 
 

@@ -66,7 +66,9 @@ class KeptArtifact:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A saved note as it is now. `entry` is the short id of its entry, which hits of a search have.
+    """A saved note as it is now. `updated_ms` is when it was last saved.
+
+    `entry` is the short id of its entry, which hits of a search have.
 
     `vector` is what the caller gave, as float32 bytes, little-endian; `Memory.vector` makes an array of it.
     """
@@ -85,6 +87,18 @@ class Note:
     vector: bytes = b""
     artifacts: tuple[KeptArtifact, ...] = ()
     entry: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Who asks for something to be kept: an agent and its session, "" where nothing shows which.
+
+    `only_returned`: as far as is known, only a tool ever said it.
+    """
+
+    agent: str = ""
+    session: str = ""
+    only_returned: bool = False
 
 
 def checked_name(value: str, what: str, chars_max: int = NAME_CHARS_MAX) -> str:

@@ -94,7 +94,7 @@ class SessionName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeldSession:
-    """What a sweep needs to know of a session. `bytes` is what evicting it alone gives back."""
+    """What a sweep needs to know of a session. `bytes` is what its own lines take, which no other has."""
 
     name: SessionName
     bytes: int
@@ -102,6 +102,13 @@ class HeldSession:
     is_digested: bool
     is_pinned: bool = False
     read_ms: int = 0
+
+
+class SharedLines(NamedTuple):
+    """What the lines take that exactly these sessions have: it goes with the last of them."""
+
+    names: tuple[SessionName, ...]
+    bytes: int
 
 
 class Why(enum.StrEnum):
@@ -113,7 +120,7 @@ class Why(enum.StrEnum):
 
 
 class Eviction(NamedTuple):
-    """A session that goes, and why."""
+    """A session that goes, and why. `bytes`: its own, and its part of what goes with it and others."""
 
     name: SessionName
     why: Why
@@ -122,13 +129,17 @@ class Eviction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What is to be done, in this order: evict, then digest what is in `digest` and plan again."""
+    """What is to be done, in this order: evict, then digest what is in `digest` and plan again.
+
+    `waiting` would go for its age, or to come down to the soft cap, and stays because it has no digest.
+    """
 
     evict: tuple[Eviction, ...]
     digest: tuple[SessionName, ...]
     used_bytes: int
     final_bytes: int
     is_over_hard_cap: bool
+    waiting: tuple[SessionName, ...] = ()
 
     @property
     def freed_bytes(self) -> int:
@@ -163,7 +174,7 @@ class SweepReport:
     """What a sweep did, or would do; the first eight are those of system 004.
 
     `sessions` are those that went, in the order in which they were chosen. The sizes of the file are 0 where
-    nothing was written.
+    nothing was written. `waiting_for_digest`: how many would go, and stay because they have none.
     """
 
     backstop_evicted: int = 0
@@ -178,6 +189,7 @@ class SweepReport:
     digest_bytes: int = 0
     file_bytes_before: int = 0
     file_bytes_after: int = 0
+    waiting_for_digest: int = 0
     sessions: tuple[SessionLeaving, ...] = ()
 
 

@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.insight.retention.plan import plan_sweep
-from recollect.values.retention import HeldSession, RetentionSettings, SessionName, SweepPlan, Why
+from recollect.values.retention import (
+    HeldSession,
+    RetentionSettings,
+    SessionName,
+    SharedLines,
+    SweepPlan,
+    Why,
+)
 
 DAY = 86_400_000
 NOW = 1_000 * DAY
@@ -78,45 +85,127 @@ def test_what_cannot_be_given_back_is_said_and_not_touched() -> None:
     assert plan.is_over_hard_cap
 
 
+LINES = 10
+
+
+def test_what_two_have_goes_with_the_last_and_is_counted_once() -> None:
+    here, there = held("twin"), replace(held("twin"), name=SessionName("claude", "there", "twin"))
+    twins = [replace(each, bytes=0) for each in (here, there)]
+    shared = [SharedLines((here.name, there.name), 41)]
+    settings = RetentionSettings(raw_soft_cap_bytes=20)
+    sessions = [*twins, held("new", age=0)]
+    plan = plan_sweep(sessions, settings, shared=shared, used_bytes=51, now_ms=NOW)
+    assert [(each.name.host, each.bytes) for each in plan.evict] == [("here", 21), ("there", 20)]
+    assert plan.final_bytes == 10
+    alone = plan_sweep([twins[0], sessions[2]], settings, shared=shared, used_bytes=51, now_ms=NOW)
+    assert gone(alone) == [("new", "budget")], "its lines would stay with the other"
+
+
 sizes = st.integers(0, 50)
 ages = st.integers(0, 60)
 some_sessions = st.lists(
-    st.tuples(sizes, ages, st.booleans(), st.booleans(), st.integers(0, 30)), max_size=12
+    st.tuples(
+        st.frozensets(st.integers(0, LINES - 1), max_size=4),
+        ages,
+        st.booleans(),
+        st.booleans(),
+        st.integers(0, 30),
+    ),
+    max_size=12,
 )
+some_lines = st.lists(sizes, min_size=LINES, max_size=LINES)
 limits = st.one_of(st.none(), st.integers(1, 300))
 
 
+def made(told, lines):  # type: ignore[no-untyped-def]
+    """Sessions by the lines they have, as the planner is told of them; and what each has."""
+    holders: dict[int, list[int]] = {}
+    for number, (has, *_) in enumerate(told):
+        for line in has:
+            holders.setdefault(line, []).append(number)
+    sessions, having, together = [], {}, {}
+    for number, (has, age, digested, pinned, read) in enumerate(told):
+        own = sum(lines[line] for line in has if holders[line] == [number])
+        session = held(
+            f"s{number:02}", own, age, is_digested=digested, is_pinned=pinned, read_ms=NOW - read * DAY
+        )
+        sessions.append(session)
+        having[session] = has
+    for line, numbers in holders.items():
+        if len(numbers) > 1:
+            names = tuple(sessions[number].name for number in numbers)
+            together[names] = together.get(names, 0) + lines[line]
+    shared = [SharedLines(names, size) for names, size in together.items() if size]
+    return sessions, having, shared
+
+
 @given(
-    some_sessions, limits, limits, st.one_of(st.none(), st.integers(1, 60)), st.integers(0, 40), st.booleans()
+    some_sessions,
+    some_lines,
+    limits,
+    limits,
+    st.one_of(st.none(), st.integers(1, 60)),
+    st.integers(0, 40),
+    st.booleans(),
 )
-def test_a_sweep_is_what_a_plain_model_does(told, soft, hard, days, others, can_digest) -> None:  # type: ignore[no-untyped-def]
+def test_a_sweep_is_what_a_plain_model_does(told, lines, soft, hard, days, others, can_digest) -> None:  # type: ignore[no-untyped-def]
     if soft is not None and hard is not None:
         soft, hard = min(soft, hard), max(soft, hard)
-    sessions = [
-        held(f"s{n:02}", size, age, is_digested=digested, is_pinned=pinned, read_ms=NOW - read * DAY)
-        for n, (size, age, digested, pinned, read) in enumerate(told)
-    ]
+    sessions, having, shared = made(told, lines)
     settings = RetentionSettings(soft, hard, days)
-    used = sum(each.bytes for each in sessions) + others
-    plan = plan_sweep(sessions, settings, used_bytes=used, now_ms=NOW, can_digest=can_digest)
-    assert (gone(plan), [each.id for each in plan.digest], plan.final_bytes) == model(
-        sessions, soft, hard, days, used, can_digest
+    model = Model(having, lines, others)
+    plan = plan_sweep(
+        sessions, settings, shared=shared, used_bytes=model.used, now_ms=NOW, can_digest=can_digest
     )
+    assert plan.used_bytes == model.used
+    digest = model.sweep(soft, hard, days, can_digest)
+    assert (gone(plan), [each.id for each in plan.digest], plan.final_bytes) == (
+        model.evicted(),
+        digest,
+        model.used,
+    )
+    if not digest:
+        assert {each.id for each in plan.waiting} == model.waiting(hard if soft is None else soft, days)
+    assert sum(each.bytes for each in plan.evict) == plan.freed_bytes
 
 
-def model(sessions, soft, hard, days, used, can_digest):  # type: ignore[no-untyped-def]
-    """One session at a time, each time looking at everything that is left."""
-    soft = hard if soft is None else soft
-    there, out = list(sessions), []
+class Model:
+    """One session at a time; what is used is counted anew each time, from the lines of those that stay."""
 
-    def take(session: HeldSession, why: str) -> None:
-        nonlocal used
-        there.remove(session)
-        out.append((session.name.id, why))
-        used -= session.bytes
+    def __init__(self, having, lines, others) -> None:  # type: ignore[no-untyped-def]
+        self.having, self.lines, self.others = having, lines, others
+        self.there, self.out = list(having), []
 
-    def next_of(digested: bool) -> HeldSession | None:
-        fitting = [each for each in there if each.is_digested == digested and each.bytes]
+    @property
+    def used(self) -> int:
+        left = {line for each in self.there for line in self.having[each]}
+        return sum(self.lines[line] for line in left) + self.others
+
+    def sweep(self, soft, hard, days, can_digest):  # type: ignore[no-untyped-def]
+        soft = hard if soft is None else soft
+        if days is not None:
+            old = [s for s in self.there if s.is_digested and NOW - s.ended_ms > days * DAY]
+            for each in sorted(old, key=lambda s: (s.ended_ms, s.name.id)):
+                if not each.is_pinned and NOW - each.read_ms >= 14 * DAY:
+                    self.take(each, "age")
+        while soft is not None and self.used > soft and (each := self.next_of(True)) is not None:
+            self.take(each, "budget")
+        left = [each for each in self.having if not each.is_digested]
+        if hard is not None and self.used > hard and can_digest and left:
+            lasting = sorted(
+                left, key=lambda s: (s.is_pinned, NOW - s.read_ms < 14 * DAY, s.ended_ms, s.name.id)
+            )
+            return [each.name.id for each in lasting]
+        while hard is not None and self.used > hard and (each := self.next_of(False)) is not None:
+            self.take(each, "data_loss")
+        return []
+
+    def take(self, session, why):  # type: ignore[no-untyped-def]
+        self.there.remove(session)
+        self.out.append((session, why))
+
+    def next_of(self, digested):  # type: ignore[no-untyped-def]
+        fitting = [each for each in self.there if each.is_digested == digested]
         for pinned in (False, True):
             for lately in (False, True):
                 group = [
@@ -128,30 +217,38 @@ def model(sessions, soft, hard, days, used, can_digest):  # type: ignore[no-unty
                     return min(group, key=lambda each: (each.ended_ms, each.name.id))
         return None
 
-    if days is not None:
-        old = [s for s in sessions if s.is_digested and s.bytes and NOW - s.ended_ms > days * DAY]
-        for each in sorted(old, key=lambda s: (s.ended_ms, s.name.id)):
-            if not each.is_pinned and NOW - each.read_ms >= 14 * DAY:
-                take(each, "age")
-    while soft is not None and used > soft and (each := next_of(True)) is not None:
-        take(each, "budget")
-    left = [each for each in sessions if not each.is_digested]
-    if hard is not None and used > hard and can_digest and left:
-        lasting = sorted(left, key=lambda s: (s.is_pinned, NOW - s.read_ms < 14 * DAY, s.ended_ms, s.name.id))
-        return out, [each.name.id for each in lasting], used
-    while hard is not None and used > hard and (each := next_of(False)) is not None:
-        take(each, "data_loss")
-    return out, [], used
+    def waiting(self, soft, days):  # type: ignore[no-untyped-def]
+        """Those without a digest that something would have gone for."""
+        left = [each for each in self.there if not each.is_digested]
+        if soft is not None and self.used > soft:
+            return {each.name.id for each in left}
+        wanted = {each for each in left if each.is_pinned or NOW - each.read_ms < 14 * DAY}
+        old = {each for each in left if days is not None and NOW - each.ended_ms > days * DAY}
+        return {each.name.id for each in old - wanted}
+
+    def evicted(self):  # type: ignore[no-untyped-def]
+        """Those of which anything went: where all of it stays with others, a session stays."""
+        left = {line for each in self.there for line in self.having[each]}
+        return [
+            (each.name.id, why)
+            for each, why in self.out
+            if any(self.lines[line] for line in self.having[each] - left)
+        ]
 
 
-@given(some_sessions, st.integers(1, 300))
-def test_the_hard_cap_holds_once_everything_was_tried(told, cap) -> None:  # type: ignore[no-untyped-def]
-    sessions = [
-        held(f"s{n:02}", size, age, is_digested=digested) for n, (size, age, digested, *_) in enumerate(told)
-    ]
-    plan = swept(sessions, RetentionSettings(raw_hard_cap_bytes=cap), can_digest=False)
+@given(some_sessions, some_lines, st.integers(1, 300))
+def test_the_hard_cap_holds_once_everything_was_tried(told, lines, cap) -> None:  # type: ignore[no-untyped-def]
+    sessions, having, shared = made(told, lines)
+    used = Model(having, lines, 0).used
+    settings = RetentionSettings(raw_hard_cap_bytes=cap)
+    plan = plan_sweep(sessions, settings, shared=shared, used_bytes=used, now_ms=NOW, can_digest=False)
     assert plan.final_bytes <= cap
-    digested = {each.name.id for each in sessions if each.is_digested and each.bytes}
-    lost = [name for name, why in gone(plan) if why == Why.DATA_LOSS]
-    if lost:
-        assert {name for name, why in gone(plan) if why == Why.BUDGET} == digested
+    lost = {name for name, why in gone(plan) if why == Why.DATA_LOSS}
+    stays = {each for each in sessions if each.name.id not in {name for name, _ in gone(plan)}}
+    left = {line for each in stays for line in having[each]}
+    assert sum(lines[line] for line in left) == plan.final_bytes
+    if lost:  # whatever digested ones still have, one that is not digested has too
+        kept = {line for each in stays if not each.is_digested for line in having[each]}
+        assert not any(
+            lines[line] for each in stays if each.is_digested for line in having[each] if line not in kept
+        )

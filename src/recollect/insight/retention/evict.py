@@ -6,7 +6,7 @@ digests and ties stay. What the entries mentioned is counted by session, thing a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -56,15 +56,16 @@ class Sweep:
         self.planned = plan_sweep(
             self.gathered.held,
             self.settings,
+            shared=self.gathered.shared,
             used_bytes=self.gathered.used_bytes,
             now_ms=self._now_ms,
             can_digest=self.can_digest,
         )
         return self.planned
 
-    def gathered_digestible(self, plan: SweepPlan) -> list[SessionName]:
-        """Those of what a plan wants to be digested that have anything to tell of."""
-        return [name for name in plan.digest if self.gathered.rows[name][1].entries]
+    def digestible(self, names: Iterable[SessionName]) -> list[SessionName]:
+        """Those of some sessions that have anything to tell of."""
+        return [name for name in names if self.gathered.rows[name][1].entries]
 
     def choose(self, view: View) -> Leaving:
         """What of a view goes; all that is to be noted of it is worked out now, while it is there."""

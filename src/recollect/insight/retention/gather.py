@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from recollect.light.sources import is_conversation
 from recollect.search.digest_rows import DIGESTS, DigestRows, key_of
-from recollect.store.contract import View
+from recollect.store.contract import RawSizes, SessionRows, View
 from recollect.store.derived import stored_table
-from recollect.values.retention import HeldSession, SessionName
+from recollect.values.retention import HeldSession, SessionName, SharedLines
 from recollect.values.stored import Session, Source
 
 
@@ -21,6 +21,7 @@ class Gathered:
     """
 
     held: tuple[HeldSession, ...]
+    shared: tuple[SharedLines, ...]
     rows: Mapping[SessionName, tuple[int, Session]]
     sources: Mapping[SessionName, list[Source]]
     used_bytes: int
@@ -39,12 +40,13 @@ def gather(
     for source in view.sources():
         name = SessionName(source.file.agent, source.host, source.session)
         sources.setdefault(name, []).append(source)
+    together = {row for owners, taken in sizes.shared for row in owners if taken}
     held: list[HeldSession] = []
     rows: dict[SessionName, tuple[int, Session]] = {}
     for row, own in zip(sizes.rows.tolist(), sizes.own.tolist(), strict=True):
         session = sessions[row]
         name = key_of(session)
-        if not is_conversation(session.facts.agent) or not own:
+        if not is_conversation(session.facts.agent) or not (own or row in together):
             continue
         rows[name] = row, session
         held.append(
@@ -57,7 +59,16 @@ def gather(
                 read_ms.get(name, 0),
             )
         )
-    return Gathered(tuple(held), rows, sources, sizes.total, digest_bytes(view))
+    return Gathered(
+        tuple(held), tuple(_shared(sizes, sessions)), rows, sources, sizes.total, digest_bytes(view)
+    )
+
+
+def _shared(sizes: RawSizes, sessions: SessionRows) -> Iterator[SharedLines]:
+    """What several sessions have together; of what was evicted there is nothing left to give back."""
+    for owners, taken in sizes.shared:
+        if taken:
+            yield SharedLines(tuple(key_of(sessions[row]) for row in owners), taken)
 
 
 def digest_bytes(view: View) -> int:

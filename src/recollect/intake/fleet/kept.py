@@ -32,7 +32,8 @@ Mark = list[int]
 class Kept:
     """What is kept of one host. `strangers` and `databases` are files by path, with how they looked.
 
-    `reader` are the agents, with their versions, that said so.
+    `erased` are logs all of which was erased here, by a keyed hash of their paths: how they looked, and the
+    checksum of what was had of them. `reader` are the agents, with their versions, that said so.
     """
 
     state: HostState
@@ -41,6 +42,7 @@ class Kept:
     strangers: dict[str, Mark] = field(default_factory=dict)
     databases: dict[str, list[Mark]] = field(default_factory=dict)
     told: dict[str, Mark] = field(default_factory=dict)
+    erased: dict[str, Mark] = field(default_factory=dict)
 
 
 class HostFolder:
@@ -121,4 +123,5 @@ def _kept(told: dict[str, Any], name: str) -> Kept:
         dict(told["strangers"]),
         dict(told["databases"]),
         dict(told["told"]),
+        dict(told.get("erased", {})),
     )

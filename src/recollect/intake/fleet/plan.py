@@ -19,6 +19,7 @@ from recollect.intake.fleet.cksum import Cksum
 from recollect.intake.fleet.kept import Kept, mark_of
 from recollect.intake.news import is_plain
 from recollect.light.own_files import make_own_folder, open_own
+from recollect.values.erasures import Erased
 from recollect.values.records import Cursor, Framing, SourceFile
 from recollect.values.stored import Source
 
@@ -57,6 +58,7 @@ class Wanted:
     file: SourceFile | None = None
     offset: int = 0
     before: Cksum = field(default_factory=Cksum)
+    erased_as: str = ""  # the key of a log that was erased: what follows is of the same session
 
     @property
     def path(self) -> str:
@@ -94,6 +96,8 @@ class Plan:
         sources: Iterable[Source],
         kept: Kept,
         *,
+        host: str,
+        erased: Erased,
         names: Path,
         summed: Callable[[Source], Cksum],
     ) -> None:
@@ -102,6 +106,8 @@ class Plan:
             each.file.read_path: each for each in self.sources.values() if each.file.framing is Framing.ROWS
         }
         self._listing, self._kept, self._names, self._summed = listing, kept, names, summed
+        self._host, self._erased = host, erased
+        self._still_erased: set[str] = set()
         self._neighbours = _documents(listing)
         self._done: set[bytes] = set()
         self._afresh: set[bytes] = set()
@@ -144,6 +150,19 @@ class Plan:
         """It is no log, until it changes."""
         self._kept.strangers[wanted.path] = mark_of(wanted.stat)
         self.has_come(wanted)
+
+    def was_erased(self, wanted: Wanted, key: str, end: int, had: Cksum) -> None:
+        """Nothing of it is taken: ask only for what it has behind `end`, and for nothing while it stays.
+
+        An `end` of 0 is for what can only be had as a whole.
+        """
+        seen = mark_of(wanted.stat) if end in (0, wanted.stat.size) else []
+        self._kept.erased[key] = [end, had.crc, *seen]
+        self._still_erased.add(key)
+
+    def forget_others(self) -> None:
+        """Keep nothing of logs that are not there any more, or whose erasing was taken back."""
+        self._kept.erased = {key: self._kept.erased[key] for key in self._still_erased}
 
     def database_marks(self, name: bytes) -> list[list[int]]:
         """What is another once a database has changed."""
@@ -221,9 +240,19 @@ class Plan:
     def _new(self, name: bytes, stat: Stat, path: str) -> Wanted | None:
         """A file that the store does not have, if it may be a log."""
         known = self._learned.get(name)
+        if (known is None or is_plain(known[1])) and (key := self._erased_as(path)):
+            end, crc, *seen = self._kept.erased[key]
+            if seen == mark_of(stat):
+                return None
+            if end:
+                return Wanted(name, stat, Way.LINES, offset=end, before=Cksum(crc, end), erased_as=key)
         if known is None:
             try:
                 known = self.recognised(path, Head(_unread))
+                if known is not None and self._erased.has_session(
+                    known[0].name, self._host, known[1].session
+                ):
+                    return None  # its name says enough
             except _Unread:
                 if self._kept.strangers.get(path) == mark_of(stat):
                     return None
@@ -235,6 +264,14 @@ class Plan:
             return self._database(Wanted(name, stat, Way.DATABASE, agent, file))
         way = Way.LINES if is_plain(file) else Way.WHOLE
         return self._within(Wanted(name, stat, way, agent, file))
+
+    def _erased_as(self, path: str) -> str:
+        """What a log is kept as that was erased; "" for any other."""
+        keys = self._erased.path_keys(self._host, path) if self._kept.erased else []
+        found = next((key for key in keys if key in self._kept.erased), "")
+        if found:
+            self._still_erased.add(found)
+        return found
 
     def _database(self, wanted: Wanted) -> Wanted | None:
         if self._kept.databases.get(wanted.path) == self.database_marks(wanted.name):

@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recollect.agents.registry import agents
+from recollect.intake.checkpoints import Checkpoints
+from recollect.intake.erased import erased as what_was_erased
 from recollect.intake.fleet.channel import HostTrouble, ssh_program
 from recollect.intake.fleet.cksum import Cksum
 from recollect.intake.fleet.kept import HostFolder, Kept, shortened
@@ -53,6 +55,7 @@ class _Desk:
         names = {host.name for host in hosts}
         self._sources: dict[str, list[Source]] = {name: [] for name in names}
         with store.view() as view:
+            self.erased = what_was_erased(view)
             for source in view.sources():
                 if source.host in names and not source.superseded:
                     self._sources[source.host].append(source)
@@ -61,7 +64,13 @@ class _Desk:
         return self._sources[host]
 
     def summed(self, source: Source) -> Cksum:
-        """Read once more what is stored: only a log that has grown is asked about."""
+        """The one that was noted with it; else what is stored is read once more.
+
+        Only a log that has grown is asked about. What was evicted or erased of one cannot be read.
+        """
+        sums = Checkpoints.split(source.cursor.state, source.cursor.offset)[1]
+        if sums is not None and sums.posix is not None:
+            return Cksum(sums.posix, source.cursor.offset)
         made = Cksum()
         with self._store.view() as view:
             left = source.cursor.offset
@@ -140,7 +149,7 @@ class Sync:
         kept = HostFolder(self._folder, host.name).read()
         reader = " ".join(f"{agent.name}:{agent.version}" for agent in agents())
         if kept.reader != reader:  # what is no log to one may be one to another
-            kept.reader, kept.strangers, kept.databases = reader, {}, {}
+            kept.reader, kept.strangers, kept.databases, kept.erased = reader, {}, {}, {}
         return kept
 
     def _visit(self, host: FleetHost, kept: Kept, desk: _Desk, ssh: str) -> Visit:
@@ -222,6 +231,8 @@ class Sync:
             )
             stale = {path for path in kept.strangers if _bytes(path) not in files}
             kept.strangers = {path: mark for path, mark in kept.strangers.items() if path not in stale}
+            if ended.trouble is None:
+                visited.plan.forget_others()
         trouble = ended.trouble
         state = replace(
             state,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -11,14 +12,17 @@ from pathlib import Path
 from recollect.agents.contract import Agent
 from recollect.agents.head import Head
 from recollect.agents.registry import agent_of
+from recollect.intake.checkpoints import Checkpoints
+from recollect.intake.fleet.cksum import Cksum
 from recollect.intake.fleet.kept import HostFolder, Kept, mark_of
 from recollect.intake.fleet.load import Fetched, Load
 from recollect.intake.fleet.plan import Plan, Wanted, Way, cursor_of
 from recollect.intake.forks import note_forks
 from recollect.intake.ingest import Ingest
-from recollect.intake.news import Copy, OtherContent
+from recollect.intake.news import Copy, OtherContent, is_plain
 from recollect.intake.reader import chunks, open_source
 from recollect.store.contract import Writer
+from recollect.values.erasures import hash_of_path
 from recollect.values.errors import SourceError
 from recollect.values.fleet import FleetHost
 from recollect.values.records import Cursor, Framing, Provenance, SourceFile
@@ -81,12 +85,21 @@ class _Taking:
 
     def take(self, fetched: Fetched) -> None:
         wanted, plan = fetched.wanted, self._visited.plan
+        if wanted.erased_as and fetched.start:
+            self._ingest.report.bytes_source += fetched.end - fetched.start
+            self._leave_out(fetched, wanted.erased_as)
+            return
         known = self._recognised(fetched)
         if known is None:
             plan.is_strange(wanted)
             return
         agent, file = known
-        if wanted.way is Way.HEAD or (file.framing is Framing.ROWS and wanted.way is not Way.DATABASE):
+        is_other = wanted.erased_as and not is_plain(file)
+        if (
+            wanted.way is Way.HEAD
+            or is_other
+            or (file.framing is Framing.ROWS and wanted.way is not Way.DATABASE)
+        ):
             plan.is_known(wanted, agent, file)
             return
         try:
@@ -122,8 +135,30 @@ class _Taking:
         self._ingest.report.bytes_source += fetched.end - fetched.start
         if file.framing is Framing.ROWS:
             self._databases.append(wanted)
+        elif (salt := self._ingest.left_out.get(file.path)) is not None:
+            key = hash_of_path(salt, visited.host.name, wanted.path).hex()
+            self._leave_out(fetched, key, is_whole=not is_plain(file))
         elif (held := self._writer.source(visited.host.name, file.path)) is not None:
-            visited.plan.sources[file.path] = held
+            visited.plan.sources[file.path] = self._with_sum(held, fetched)
+
+    def _leave_out(self, fetched: Fetched, key: str, *, is_whole: bool = False) -> None:
+        """Note how far something was had of which nothing is taken, because its session was erased."""
+        wanted, plan = fetched.wanted, self._visited.plan
+        end = 0 if is_whole else fetched.end
+        plan.was_erased(wanted, key, end, Cksum() if is_whole else _summed(fetched, end))
+        if fetched.end >= fetched.whole:
+            plan.has_come(wanted)
+
+    def _with_sum(self, held: Source, fetched: Fetched) -> Source:
+        """A source that knows the checksum of what was taken of it, whatever goes of that later."""
+        cursor = held.cursor
+        state, sums = Checkpoints.split(cursor.state, cursor.offset)
+        if sums is None or not is_plain(held.file) or not fetched.start <= cursor.offset <= fetched.end:
+            return held
+        sums.posix = _summed(fetched, cursor.offset).crc
+        cursor = replace(cursor, state=sums.joined(state))
+        self._writer.touch(held.host, held.file.path, cursor)
+        return replace(held, cursor=cursor)
 
     def _recognised(self, fetched: Fetched) -> tuple[Agent, SourceFile] | None:
         wanted = fetched.wanted
@@ -134,6 +169,17 @@ class _Taking:
             return self._visited.plan.recognised(wanted.path, Head(partial(_beginning, fetched.path, packed)))
         except SourceError:
             return None
+
+
+def _summed(fetched: Fetched, end: int) -> Cksum:
+    """The checksum of a file up to a place in what came of it."""
+    made = copy.copy(fetched.wanted.before) if fetched.start else Cksum()
+    left = end - fetched.start
+    with open_source(fetched.path) as file:
+        for data in chunks(file, compressed=False):
+            made.add(data[:left])
+            left -= len(data[:left])
+    return made
 
 
 def add_report(whole: Report, part: Report) -> None:

@@ -20,6 +20,7 @@ from recollect.intake.fleet.load import Load, receive
 from recollect.intake.fleet.plan import Plan, Wanted, told_files
 from recollect.intake.fleet.take import Visited, put_told
 from recollect.intake.fleet.wire import BadAnswer, CutOff
+from recollect.values.erasures import Erased
 from recollect.values.fleet import FleetHost, FleetSettings
 from recollect.values.stored import Source
 
@@ -35,7 +36,12 @@ class Desk(Protocol):
         ...
 
     def summed(self, source: Source) -> Cksum:
-        """The checksum of what is stored of a source."""
+        """The checksum of what was taken of a source."""
+        ...
+
+    @property
+    def erased(self) -> Erased:
+        """What is not to come back."""
         ...
 
     def take(self, visited: Visited, load: Load) -> None: ...
@@ -134,7 +140,15 @@ def _go_through(channel: Channel, made: Visit, folder: HostFolder, kept: Kept, d
         load = _fetched(channel, told, folder, moved)
         put_told(folder, kept, load)
         _raise(load)
-    plan = Plan(made.listing, desk.sources(host.name), kept, names=folder.names, summed=desk.summed)
+    plan = Plan(
+        made.listing,
+        desk.sources(host.name),
+        kept,
+        host=host.name,
+        erased=desk.erased,
+        names=folder.names,
+        summed=desk.summed,
+    )
     made.visited, made.failed = Visited(host, folder, kept, plan), plan.failed
     for wanted in plan.rounds():
         desk.expect(sum(each.size for each in wanted))

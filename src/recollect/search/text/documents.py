@@ -79,7 +79,7 @@ def document_of(stored: StoredEntry, turn: int, body: str, names: Identifiers) -
     document.add_unsigned("kind", int(entry.kind))
     document.add_integer("time", entry.time_ms)
     document.add_unsigned("chars", len(entry.text))
-    document.add_unsigned("gist", gist_of(body))
+    document.add_unsigned("gist", gist_of(body, exact=entry.kind == Kind.NOTE))
     document.add_unsigned("turn", turn)
     texts = {"body": body, "whole": names.whole, "parts": names.parts, "cjk": cjk_terms(body)}
     for field, text in texts.items():

@@ -70,12 +70,15 @@ def encodable(text: str) -> str:
     return text
 
 
-def gist_of(body: str) -> int:
-    """A number that texts share that begin alike but for digits, blanks and case; 0 for no text."""
+def gist_of(body: str, *, exact: bool = False) -> int:
+    """A number that texts share that begin alike but for digits, blanks and case; 0 for no text.
+
+    `exact`: that are the same, as notes are of which each was saved on purpose.
+    """
     if not body:
         return 0
-    begin = body[:_GIST_CHARS].lower().encode()
-    letters = begin.translate(None, _NO_LETTERS) or begin
+    begin = body.encode() if exact else body[:_GIST_CHARS].lower().encode()
+    letters = begin if exact else begin.translate(None, _NO_LETTERS) or begin
     return int.from_bytes(hashlib.blake2b(letters, digest_size=8).digest()) >> 1
 
 

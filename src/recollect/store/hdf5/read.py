@@ -325,18 +325,26 @@ class Hdf5View:
         return np.concatenate([np.zeros(0, np.int64), *(np.arange(at, at + count) for at, count in spans)])
 
     def lines_only_of(self, sessions: Sequence[int]) -> Array:
+        owners, first, end = self.session_spans()
+        named = np.isin(owners, np.asarray(sessions, np.int64))
+        held = []
+        for chosen in (named, ~named):
+            edges = np.zeros(self.table("lines").rows + 1, np.int64)
+            np.add.at(edges, first[chosen], 1)
+            np.add.at(edges, end[chosen], -1)
+            held.append(np.cumsum(edges[:-1]) > 0)
+        return np.flatnonzero(held[0] & ~held[1])
+
+    def session_spans(self) -> tuple[Array, Array, Array]:
+        """All runs of lines that sources have: whose session's source, the first line and the one behind."""
         lines, owners = self.table("lines").rows, self.table("sources").read("session")
         source, first, count = (self.table("spans").read(c) for c in ("source", "first", "count"))
         if (source >= len(owners)).any() or (first > lines).any() or (count > lines - first).any():
             raise Damaged("table /tables/spans: a source or a line is not there")
-        named = np.isin(owners, np.asarray(sessions, np.int64))[source]
-        held = []
-        for chosen in (named, ~named):
-            edges = np.zeros(lines + 1, np.int64)
-            np.add.at(edges, first[chosen].astype(np.int64), 1)
-            np.add.at(edges, (first + count)[chosen].astype(np.int64), -1)
-            held.append(np.cumsum(edges[:-1]) > 0)
-        return np.flatnonzero(held[0] & ~held[1])
+        owner, first = owners[source].astype(np.int64), first.astype(np.int64)
+        if len(owner) and int(owner.max()) >= self.table("sessions").rows:
+            raise Damaged("table /tables/sources: a session is not there")
+        return owner, first, first + count.astype(np.int64)
 
     def line_lengths(self, lines: Sequence[int]) -> Array:
         rows, table = np.asarray(lines, np.int64), self.table("lines")

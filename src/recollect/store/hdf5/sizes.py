@@ -6,6 +6,7 @@ that are kept beside it. What its row and those of its entries take (a few bytes
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,34 +16,43 @@ from recollect.store.hdf5.forms import TextForm
 from recollect.store.hdf5.tables import Stream
 
 if TYPE_CHECKING:
-    from recollect.store.hdf5.read import Hdf5View
+    from collections.abc import Iterator
 
-_NOBODY = -1  # has a line: it was half written, and the whole took its place
-_SEVERAL = -2
+    from recollect.store.hdf5.read import Hdf5View
 
 
 def raw_sizes(view: Hdf5View) -> RawSizes:
     """The sizes of all sessions at once; reads columns, and no line."""
-    owners, taken = _owners(view), _line_bytes(view)
+    before = np.concatenate([[0.0], np.cumsum(_line_bytes(view))])
     sessions = view.table("sessions").rows
-    mine = owners >= 0
-    own = np.bincount(owners[mine], taken[mine], minlength=sessions)
-    lines = np.bincount(owners[mine], minlength=sessions)
-    total = float(taken[owners != _NOBODY].sum())
-    return RawSizes(round(total), np.arange(sessions), np.round(own).astype(np.int64), lines)
+    own, lines, total = np.zeros(sessions), np.zeros(sessions, np.int64), 0.0
+    shared: defaultdict[tuple[int, ...], float] = defaultdict(float)
+    for first, end, owners in _runs(view):
+        taken = float(before[end] - before[first])
+        total += taken
+        if len(owners) == 1:
+            own[owners[0]] += taken
+            lines[owners[0]] += end - first
+        else:
+            shared[owners] += taken
+    together = [(owners, round(taken)) for owners, taken in shared.items()]
+    return RawSizes(round(total), np.arange(sessions), np.round(own).astype(np.int64), lines, together)
 
 
-def _owners(view: Hdf5View) -> Array:
-    """For each line the session whose sources alone have it."""
-    owners = np.full(view.table("lines").rows, _NOBODY, np.int64)
-    spans = view.table("spans")
-    of_source = view.table("sources").read("session").astype(np.int64)
-    sessions = of_source[spans.read("source")]
-    firsts, counts = spans.read("first").astype(np.int64), spans.read("count").astype(np.int64)
-    for session, first, count in zip(sessions.tolist(), firsts.tolist(), counts.tolist(), strict=True):
-        part = owners[first : first + count]
-        part[:] = np.where((part == _NOBODY) | (part == session), session, _SEVERAL)
-    return owners
+def _runs(view: Hdf5View) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Runs of lines that the same sessions have, and these; a half line that was replaced is in none."""
+    sessions, firsts, ends = view.session_spans()
+    places = np.concatenate([firsts, ends])
+    order = np.argsort(places, kind="stable").tolist()
+    sessions, count = sessions.tolist() * 2, len(firsts)
+    held, at = Counter[int](), 0
+    for edge, place in zip(order, places[order].tolist(), strict=True):
+        if place > at and held:
+            yield at, place, tuple(sorted(held))
+        at, session = place, sessions[edge]
+        held[session] += 1 if edge < count else -1
+        if not held[session]:
+            del held[session]
 
 
 def _line_bytes(view: Hdf5View) -> Array:
