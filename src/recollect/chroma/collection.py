@@ -144,10 +144,15 @@ class Collection:
         self.make_vectors(len(self._unmade))
         return [self._vector(each.row).tolist() for each in documents]
 
-    def make_vectors(self, count: int = AT_ONCE) -> int:
-        """Make the vectors of so many documents that have none; returns how many are left."""
+    @property
+    def lacks_vectors(self) -> bool:
+        """Whether some documents have no vector yet."""
+        return bool(self._unmade)
+
+    def make_vectors(self, count: int) -> None:
+        """Make the vectors of so many documents that have none."""
         if not self._unmade:
-            return 0
+            return
         import numpy as np
 
         while count > 0 and self._unmade:
@@ -161,7 +166,6 @@ class Collection:
             for each in some:
                 del self._unmade[each]
             count -= len(some)
-        return len(self._unmade)
 
     def _place(self, document: Document) -> Floats:
         """The row of a document's vector, a new one where it has none."""

@@ -79,9 +79,15 @@ class Database:
             else:
                 self._take(change)
 
-    def make_vectors(self) -> bool:
-        """Make a few vectors that are missing; whether there are more."""
-        return any(collection.make_vectors(AT_ONCE) for collection in self._collections.values())
+    def lacks_vectors(self) -> bool:
+        return any(collection.lacks_vectors for collection in self._collections.values())
+
+    def make_vectors(self) -> None:
+        """Make a few vectors that are missing."""
+        for collection in self._collections.values():
+            if collection.lacks_vectors:
+                collection.make_vectors(AT_ONCE)
+                return
 
     # -- collections -----------------------------------------------------------------------
 

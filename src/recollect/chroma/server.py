@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LINE_BYTES_MAX: Final = 32 << 20
 END_SECONDS: Final = 1.5  # from the end of input to that of the process, at the latest
+QUIET_SECONDS: Final = 0.05  # without a question, until vectors are made
 PARENT_SECONDS: Final = 1.0  # between looks whether whoever started this is still there
 
 _PROTOCOL: Final = "2024-11-05"
@@ -55,13 +56,15 @@ def serve(wire: Wire, open_database: Open, parent: int) -> None:
 
 
 def _next(arrived: queue.SimpleQueue[bytes | Oversized | None], server: Server) -> bytes | Oversized | None:
-    """The next line; what waits to be done is done until it comes."""
-    while True:
+    """The next line; what waits to be done is done until it comes, once nobody asked for a moment."""
+    patience = QUIET_SECONDS
+    while server.has_work():
         try:
-            return arrived.get(block=False)
+            return arrived.get(timeout=patience)
         except queue.Empty:
-            if not server.work():
-                return arrived.get()
+            patience = 0
+            server.work()
+    return arrived.get()
 
 
 def _pump(wire: Wire, arrived: queue.SimpleQueue[bytes | Oversized | None]) -> None:
@@ -92,9 +95,14 @@ class Server:
         self._open = open_database
         self._database: Database | None = None
 
-    def work(self) -> bool:
-        """Do a little of what waits; whether there is more."""
-        return self._database is not None and self._database.make_vectors()
+    def has_work(self) -> bool:
+        """Whether something waits to be done that nobody asked for yet."""
+        return self._database is not None and self._database.lacks_vectors()
+
+    def work(self) -> None:
+        """Do a little of it."""
+        if self._database is not None:
+            self._database.make_vectors()
 
     def answer(self, line: bytes | Oversized) -> dict[str, Any] | None:
         """What a line is answered with, None for nothing."""

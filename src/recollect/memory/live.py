@@ -24,6 +24,7 @@ import orjson
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.memory.records import DELETE, SESSION, delete_record, line_of, note_of, notes_file
 from recollect.config import Config
+from recollect.light.disk import Disk
 from recollect.light.journal import JOURNAL_SUFFIX, Journal
 from recollect.light.journal_tail import JournalTail
 from recollect.light.processes import start_python
@@ -55,14 +56,14 @@ ANEW: Final = Anew()
 class LiveNotes:
     """The notes of the session `below` and of those whose names go on from it with a slash."""
 
-    def __init__(self, config: Config, below: str) -> None:
+    def __init__(self, config: Config, below: str, disk: Disk | None = None) -> None:
         if config.path is None:
             raise UsageError(
                 f"{config.store}: these notes are kept in a store in a file", hint="name a file with --store"
             )
         self._config, self._below = config, below
         self._store = os.path.realpath(config.path)
-        self._journal, self._tail = Journal(self._store), JournalTail(self._store)
+        self._journal, self._tail = Journal(self._store, disk), JournalTail(self._store)
         self._is_loaded = False
         self._fold_at_bytes = FOLD_BYTES
 
@@ -125,8 +126,8 @@ class LiveNotes:
         try:
             for line in process.stdout:
                 record: dict[str, Any] = orjson.loads(line)
-                if "through" in record:
-                    self._tail.skip(record["through"])
+                if "folded" in record:
+                    self._tail.begin(record["folded"], record["epoch"])
                 elif "end" in record:
                     return
                 elif "error" in record:
@@ -146,7 +147,7 @@ class LiveNotes:
         session = path.removeprefix(f"{MEMORY}:")
         if agent != MEMORY or not is_below(session, self._below):
             return
-        for line in data.splitlines():
+        for line in data.split(b"\n"):
             try:
                 record = decode(line)[0]
             except BadLine:

@@ -29,8 +29,10 @@ def main() -> None:
 
 def _records(store: str, below: str) -> Iterable[dict[str, Any]]:
     try:
-        with Memory.open(store) as memory, memory.notes_view() as view:
-            yield {"through": view.info().folded}  # what was appended since may be told twice, never missed
+        with Memory.open(store) as memory, memory._notes_view() as view:
+            # What is in the journal besides is told by it once more, and so nothing is missed.
+            info = view.info()
+            yield {"folded": info.folded, "epoch": info.epoch}
             for note in notes_in(view, lambda session: is_below(session, below)):
                 yield {"session": note.session, **note_record(note, again=False)}
         yield {"end": True}

@@ -213,7 +213,7 @@ class Saving:
 
     def get_many(self, ids: Sequence[str], *, session: str = "") -> list[Note | None]:
         """The notes of some ids, in their order; None for one that is not there."""
-        with self.notes_view() as view:
+        with self._notes_view() as view:
             sessions = _own_sessions(view)
             lines = _newest_lines(view, ids, sessions, session)
             stored = iter(view.lines_at([line for line, _ in lines.values()]))
@@ -249,7 +249,7 @@ class Saving:
         from recollect.values.records import HIDDEN, Kind
 
         total = 0
-        with self.notes_view() as view:
+        with self._notes_view() as view:
             for row, name in _own_sessions(view).items():
                 if not session or name == session:
                     columns = view.session_columns(row, "kind", "flags")
@@ -266,7 +266,7 @@ class Saving:
         if kept is None:
             named = ", ".join(repr(each.name) for each in note.artifacts) or "none"
             raise NotFound(f"note {id!r} has no artifact {name!r}", hint=f"it has {named}")
-        with self.notes_view() as view:
+        with self._notes_view() as view:
             return unpacked(kept, self._pieces(view, kept, note.session))
 
     def worth(self, text: str) -> str:
@@ -333,7 +333,7 @@ class Saving:
 
     def summary(self, id: str) -> str:
         """What was last said of a session as its summary; "" where nothing was."""
-        with self.notes_view() as view:
+        with self._notes_view() as view:
             sessions = _own_sessions(view)
             found = _newest_lines(view, [session_id(id)], sessions, id)
             if not found:
@@ -361,7 +361,7 @@ class Saving:
                 memory.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
 
     @contextlib.contextmanager
-    def notes_view(self) -> Iterator[View]:
+    def _notes_view(self) -> Iterator[View]:
         memory = self._memory
         if memory._store.journal_bytes() > READ_BYTES:
             memory._fold_if_free()
@@ -369,12 +369,12 @@ class Saving:
             yield view
 
     def _living(self, session: str) -> Iterator[Note]:
-        with self.notes_view() as view:
+        with self._notes_view() as view:
             yield from notes_in(view, lambda name: not session or name == session)
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
-        with self.notes_view() as view:
+        with self._notes_view() as view:
             row = next((row for row, name in _own_sessions(view).items() if name == session), None)
             if row is None or count <= 0:
                 return []
@@ -419,7 +419,7 @@ class Saving:
     def vector_dims(self) -> int:
         """How many numbers the caller's own vectors have; 0 while there are none."""
         if not self._dims:
-            with self.notes_view() as view:
+            with self._notes_view() as view:
                 rows = view.session_rows()
                 for row in _own_sessions(view):
                     told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
