@@ -76,7 +76,7 @@ def bm25s(subject: Subject, scratch: Path, rounds: int) -> Iterator[dict[str, An
 
 def chroma(subject: Subject, scratch: Path, rounds: int) -> Iterator[dict[str, Any]]:
     """Chroma's HNSW on disk: as it comes, then with wider searches until recall is high enough."""
-    client = _chroma(scratch)
+    client = chroma_client(scratch)
     start = time.perf_counter()
     collection = client.create_collection("vectors", embedding_function=None)
     vectors, step = subject.vectors(), client.get_max_batch_size()
@@ -88,8 +88,8 @@ def chroma(subject: Subject, scratch: Path, rounds: int) -> Iterator[dict[str, A
     def wider() -> Iterator[tuple[str, Ask]]:
         for width in (100, 400, 1600, 6400):
             # A changed width counts from the next opening on.
-            _chroma(scratch).get_collection("vectors").modify(configuration={"hnsw": {"ef_search": width}})
-            opened = _chroma(scratch).get_collection("vectors", embedding_function=None)
+            chroma_client(scratch).get_collection("vectors").modify(configuration={"hnsw": {"ef_search": width}})
+            opened = chroma_client(scratch).get_collection("vectors", embedding_function=None)
             yield f"ef_search {width}", partial(_chroma_ask, opened)
 
     named = {"peer": "Chroma", "version": version("chromadb")}
@@ -167,7 +167,7 @@ def _until_recall(
             return
 
 
-def _chroma(scratch: Path) -> Any:
+def chroma_client(scratch: Path) -> Any:
     """The client, opened afresh."""
     chromadb: Any = import_module("chromadb")
     chromadb.api.client.SharedSystemClient.clear_system_cache()

@@ -68,7 +68,7 @@ def subject(store: Path, folder: Path, questions: int, vectors: int) -> dict[str
     (folder / "questions.json").write_text(json.dumps(asked))
     (folder / "filters.json").write_text(json.dumps(filters))
     embedder = StaticEmbedder.load()
-    matrix = _embedded(embedder, _pieces(made.texts()), vectors)
+    matrix = _embedded(embedder, cut_pieces(made.texts()), vectors)
     np.save(folder / "vectors.npy", matrix)
     asking = np.stack([embedder.encode_query(question) for question in asked])
     np.save(folder / "question_vectors.npy", asking)
@@ -235,7 +235,7 @@ def _filters(sessions: Sequence[Any]) -> list[str]:
     return ["", *named, "tool:Bash", "kind:answer", f"after:{day}", f"before:{day}", "-is:error", "-test"]
 
 
-def _pieces(texts: Iterator[str]) -> Iterator[str]:
+def cut_pieces(texts: Iterator[str]) -> Iterator[str]:
     """Pieces of texts, each once: the product, too, embeds what is the same only once."""
     seen: set[int] = set()
     for text in texts:

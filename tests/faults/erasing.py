@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -17,6 +18,7 @@ from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.erasures import Wanted
 from recollect.values.errors import NotFound
 
+SECRET = b"ghp_Zk3uV9xQ2mB7nL5rT8wY1cD4fG6hJ0pSaE2R"
 GONE = "a1b2c3d4-1111-4aaa-8bbb-000000000001"
 
 
@@ -78,6 +80,53 @@ class ErasingStory(Story):
             assert all(GONE in str(key) or "7c01" in str(key) for key in missing), difference(
                 seen, [self.final]
             )
+
+
+class MaskingStory(ErasingStory):
+    """The secrets of a log are erased inside of its lines, and the log that still has them goes on."""
+
+    name = "masking"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for path, data in self.whole.items():
+            if path.name.startswith(GONE):
+                first, _, rest = data.partition(b"\n")
+                assert b"}" in first
+                told = first.rstrip()[:-1] + b',"note":"GITHUB_TOKEN=' + SECRET + b'"}'
+                self.whole[path] = told + b"\n" + rest
+
+    def erase(self, store: Hdf5Store) -> None:
+        with contextlib.suppress(NotFound):
+            memory(store).erase(Wanted(session=GONE, secrets=True))
+
+    def learn(self, scratch: Path) -> None:
+        Story.learn(self, scratch)
+        before, after = self.states[3], self.states[4]
+        assert before is not None
+        assert after is not None
+        changed = {key for key, told in before["sources"].items() if after["sources"][key] != told}
+        assert changed
+        assert all(GONE in path for _, path, _ in changed)
+        assert after["sessions"].keys() == before["sessions"].keys() | {"erasures"}
+
+    def check_complete(self, seen: State) -> None:
+        """Whoever saw it masked never sees it again, and nothing else is otherwise than in a clean run."""
+        noted = any(path == "recollect:erasures" for _, path, _ in seen["sources"])
+        if not noted:
+            Story.check_complete(self, seen)
+            return
+        masked = {
+            str(path): data.replace(SECRET, b"[redacted:github-token]") for path, data in self.whole.items()
+        }
+        for key, told in self.final["sources"].items():
+            data = masked.get(key[1])
+            if data is not None:
+                told = hashlib.sha256(data).hexdigest(), len(data), told[2]
+            assert seen["sources"].get(key) == told, difference(seen, [self.final])
+        others = {id_: told for id_, told in self.final["sessions"].items() if id_ != GONE}
+        assert {id_: seen["sessions"].get(id_) for id_ in others} == others
+        assert seen["sessions"][GONE][0] == self.final["sessions"][GONE][0]
 
 
 class CarelessStory(ErasingStory):

@@ -1,5 +1,7 @@
 """An erase, killed before it changes the file system for the nth time: FOLDER SESSION N; N is 0 for never.
 
+For a session --secrets erases these.
+
 Prints how many changes there were.
 """
 
@@ -14,6 +16,7 @@ from tests.support.canaries import ours
 from recollect.memory import Memory
 from recollect.values.erasures import Wanted
 
+_SECRETS = "--secrets"
 _CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -31,7 +34,7 @@ def main() -> None:
 
     with Memory.open(config=ours(folder)) as memory:
         sys.addaudithook(count)
-        memory.erase(Wanted(session=session))
+        memory.erase(Wanted(secrets=True) if session == _SECRETS else Wanted(session=session))
     print(changes)
 
 

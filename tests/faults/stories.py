@@ -17,7 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from tests.faults.erasing import ErasingStory
+from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.chroma import ChromaStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -723,5 +724,7 @@ STORIES = {
         FollowingStory,
         ErasingStory,
         SavingStory,
+        ChromaStory,
+        MaskingStory,
     )
 }

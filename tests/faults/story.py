@@ -331,7 +331,7 @@ class Story:
 @contextlib.contextmanager
 def telling_commits(path: Path, tell: Callable[[str, int], object]) -> Iterator[None]:
     """Have each commit, each append and each rewrite of a store told the moment it returns."""
-    commit_really, append_really, compact_really = Hdf5Store._commit, Journal.append, Hdf5Store.compact
+    commit_really, append_really, replace_really = Hdf5Store._commit, Journal.append, Hdf5Store.replacement
 
     def commit(self: Hdf5Store, *given: Any) -> None:
         commit_really(self, *given)
@@ -343,13 +343,15 @@ def telling_commits(path: Path, tell: Callable[[str, int], object]) -> Iterator[
         tell("commit", 0)
         return number
 
-    def compact(self: Hdf5Store, *given: Any, **named: Any) -> None:
-        compact_really(self, *given, **named)
+    @contextlib.contextmanager
+    def replacement(self: Hdf5Store, *given: Any, **named: Any) -> Iterator[Any]:
+        with replace_really(self, *given, **named) as made:
+            yield made
         tell("commit", 0)
 
     with (
         mock.patch.object(Hdf5Store, "_commit", commit),
-        mock.patch.object(Hdf5Store, "compact", compact),
+        mock.patch.object(Hdf5Store, "replacement", replacement),
         mock.patch.object(Journal, "append", append),
     ):
         yield

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.canaries import CANARIES, ERASED, HOST, KEPT, canary, ours, places_with, write_logs
+from tests.support.canary_secrets import SECRETS, write_secrets
 from tests.support.children import command, environment
 
 from recollect.cli import main
@@ -17,6 +18,7 @@ from recollect.hooks.settle import settle
 from recollect.light.capture import FileMark, Followed, write_followed
 from recollect.memory import Memory
 from recollect.memory.reads import last_reads, note_reads
+from recollect.values.errors import NotFound
 from recollect.values.retention import SessionName
 
 POINTS = 24
@@ -38,8 +40,8 @@ def fill(folder: Path, logs: Path) -> None:
     (told / "history.jsonl").write_text(canary("Body"))
 
 
-def erase(folder: Path, number: int) -> subprocess.CompletedProcess[str]:
-    words = command("faults/killed_erase.py", folder, ERASED, number)
+def erase(folder: Path, number: int, what: str = ERASED) -> subprocess.CompletedProcess[str]:
+    words = command("faults/killed_erase.py", folder, what, number)
     env = {**environment(), "HOME": os.environ["HOME"]}
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
 
@@ -111,3 +113,51 @@ def test_whoever_comes_after_a_killed_erase_completes_it(
             assert [each.facts.id for each in memory.sessions()] == [KEPT]
             assert list(last_reads(memory.config.state)) == [SessionName("claude", HOST, KEPT)]
     assert cut_short > POINTS // 3, "most of these kills came between the rewrite and its end"
+
+
+def test_whoever_comes_after_a_killed_erase_of_secrets_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    logs, whole = write_secrets(tmp_path / "home" / ".claude" / "projects"), tmp_path / "whole"
+    with Memory.open(config=ours(whole)) as memory:
+        memory.ingest()
+        settle(memory)
+        memory.search("deploy")
+        kept = b"".join(memory.raw(KEPT))
+    folder = tmp_path / "ours"
+    monkeypatch.setenv("RECOLLECT_CACHE", str(folder / "cache"))
+    monkeypatch.setattr("recollect.config.host_name", lambda: HOST)
+
+    def copied() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+        made = folder / "cache" / "hooks"
+        (made / ours(whole).state.name).rename(made / ours(folder).state.name)
+
+    def again(folder: Path) -> None:
+        words = ["--store", str(ours(folder).path), "--quiet", "erase", "--secrets", "--yes"]
+        assert main(words) in (0, NotFound.exit_code)  # where all was done, there is no secret any more
+
+    copied()
+    done = erase(folder, 0, "--secrets")
+    assert done.returncode == 0, done.stderr
+    changes = int(done.stdout)
+    finishers: list[Callable[[Path], None]] = [again, by_ingest, by_index, by_settling]
+    cut_short = 0
+    for n, number in enumerate(range(1, changes + 1, max(changes // 16, 1))):
+        copied()
+        assert erase(folder, number, "--secrets").returncode == 9
+        with Memory.open(config=ours(folder)) as memory:
+            has_happened = bool(memory.erasures())
+            left = places_with(memory, *SECRETS)
+        assert left or has_happened
+        cut_short += has_happened and bool(left)
+        (finishers[n % len(finishers)] if has_happened else again)(folder)
+        with Memory.open(config=ours(folder)) as memory:
+            assert places_with(memory, *SECRETS) == set(), (number, finishers[n % len(finishers)])
+            assert [each.is_cleared for each in memory.erasures()] == [True]
+            assert b"".join(memory.raw(KEPT)) == kept
+            assert len(memory.altered(ERASED)) == 7
+            assert memory.ingest([logs]).taken == 0
+    assert cut_short > 3, "some of these kills came between the rewrite and its end"

@@ -35,6 +35,7 @@ def record_of(erasure: Erasure) -> dict[str, Any]:
         "lines": _packed(erasure.lines),
         "names": _packed(erasure.names),
         "entries": _packed(erasure.entries),
+        "masks": _packed(erasure.masks),
         "counts": dict(erasure.counts),
     }
 
@@ -59,13 +60,14 @@ def erasure_of(record: Any) -> Erasure | None:
         salt = bytes.fromhex(text_of(record.get("salt")))
         sessions, lines = _unpacked(record.get("sessions")), _unpacked(record.get("lines"))
         names, entries = _unpacked(record.get("names")), _unpacked(record.get("entries"))
+        masks = _unpacked(record.get("masks"))
     except (ValueError, binascii.Error):
         return None
     if len(salt) != SALT_BYTES:
         return None
     counts = tuple((name, count_of(n)) for name, n in dict_of(record.get("counts")).items())
     time_ms = min(count_of(record.get("time_ms")), _TIME_MS_MAX)
-    return Erasure(id_, time_ms, by, salt, sessions, lines, counts, names, entries)
+    return Erasure(id_, time_ms, by, salt, sessions, lines, counts, names, entries, masks)
 
 
 def forgotten_of(record: Any) -> str:

@@ -85,6 +85,8 @@ def assemble(args: argparse.Namespace, screen: Screen) -> int:
             return _print_delivery(made, done, args, screen)
         if page and not args.dry_run:
             text, hidden = memory.page(args.export, made, told, redacted=not args.no_redact)
+            if args.output != "-":
+                memory.note_copy(args.output, "export", told.sessions, masked=not args.no_redact)
             return _page(made, text, hidden, args, screen)
     if screen.json:
         screen.object("assemble", {**assembly_object(made), "delivered": None})

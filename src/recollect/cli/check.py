@@ -59,10 +59,11 @@ def _check(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory:
         findings = memory.check()
         path = memory.name
+        altered = 0 if any(each.level == "error" for each in findings) else memory.odd_lines()["altered"]
     damaged = any(each.level == "error" for each in findings)
     if screen.json:
         told = [{"level": each.level, "what": each.what} for each in findings]
-        screen.object("check", {"store": path, "ok": not damaged, "findings": told})
+        screen.object("check", {"store": path, "ok": not damaged, "altered": altered, "findings": told})
         return int(damaged)
     for each in findings:
         style = "bold red" if each.level == "error" else "yellow"
@@ -71,6 +72,10 @@ def _check(args: argparse.Namespace, screen: Screen) -> int:
         screen.note("recollect check --repair keeps every good record and moves the damaged file aside")
     else:
         screen.line(Styled("ok", "bold green"), f": every checksum of {path} holds")
+    if altered:
+        screen.line(
+            f"{many(altered, 'line')} are not what their logs had: evicted, or secrets in them masked"
+        )
     return int(damaged)
 
 

@@ -14,6 +14,7 @@ from recollect.cli.screen import Screen
 from recollect.cli.words import add_command
 from recollect.config import Config, load_config
 from recollect.memory import Memory
+from recollect.memory.machine import note_converted
 from recollect.present.reports import report_object
 from recollect.values.errors import SourceError, UsageError
 from recollect.values.text import one_line, size
@@ -57,6 +58,7 @@ def convert(args: argparse.Namespace, screen: Screen) -> int:
         except KeyboardInterrupt:
             return report_stop(memory, screen, again="" if args.append else " with --append")
         info, written, name = memory.info(), memory.footprint().bytes, memory.name
+        _note(load_config(args.store), target, [each.facts.id for each in memory.sessions()])
     failed = any(report.failed or not report.sources for _, report in reports)
     if screen.json:
         screen.object(
@@ -95,6 +97,12 @@ def _refuse(target: Config, args: argparse.Namespace) -> None:
     for path in args.paths:
         if not os.path.exists(path):
             raise SourceError(f"{path}: no such file or folder", hint="check the path; nothing was made")
+
+
+def _note(main: Config, made: Config, sessions: list[str]) -> None:
+    """Let the memory of this machine know: what is erased there may be in it."""
+    if made.path is not None and made.store != main.store:
+        note_converted(main, made.path, sessions)
 
 
 def _print(reports: list[tuple[str, Report]], screen: Screen) -> None:

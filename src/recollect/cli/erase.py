@@ -45,10 +45,13 @@ def add_words(commands: Any) -> None:
         "of the store and of all that was made of it: journal, indexes, vectors, digests, catalogs. What was "
         "erased does not come back with the next ingest, although the agent's own log still has it; "
         "--sources deletes that too, after asking again. Shows what would go and asks first. The receipt "
-        "holds no text; --verify searches every file of ours, unpacked, for what it is of.",
+        "holds no text; --verify searches every file of ours, unpacked, for what it is of. With --secrets "
+        "nothing goes but the secrets that redaction finds, in everything or in what else is named: their "
+        "lines stay, marked as altered.",
         (
             "recollect erase 3f2a9c01 --dry-run",
             "recollect erase --match 'Project Nightjar' --project harbor -o receipt.json",
+            "recollect erase --secrets --dry-run",
             "recollect erase --verify receipt.json --match 'Project Nightjar'",
         ),
     )
@@ -63,6 +66,9 @@ def add_words(commands: Any) -> None:
     command.add_argument("--match", metavar="TEXT", default="", help="every line with this text in it")
     command.add_argument(
         "--regex", metavar="PATTERN", default="", help="every line that fits a pattern; 2 s a line"
+    )
+    command.add_argument(
+        "--secrets", action="store_true", help="mask secrets inside their lines, and erase nothing else"
     )
     command.add_argument("--sources", action="store_true", help="delete the agents' own files too")
     command.add_argument("--dry-run", action="store_true", help="show what would go, and change nothing")
@@ -103,14 +109,29 @@ def erase(args: argparse.Namespace, screen: Screen) -> int:
             return _already(done, finished, screen)
         _finished(finished, screen)
         if args.dry_run:
-            return _told_only(memory, would, memory.glimpses(would, wanted), screen)
+            return _told_only(memory, would, _glimpses(memory, would, wanted), screen)
         if not args.yes:
             _show(would, screen)
-            _ask(f"Erase {many(would.counts['lines'], 'line')} for good?", screen)
+            _ask(_question(would), screen)
         chosen, receipt = _erased(memory, wanted, screen)
         _write_receipt(receipt, args.output)
-        deleted = _delete_sources(memory, chosen, args, screen) if args.sources else []
+        deletes = args.sources and not args.secrets
+        deleted = _delete_sources(memory, chosen, args, screen) if deletes else []
         return _told(memory, chosen, receipt, deleted, args, screen)
+
+
+def _question(would: Chosen) -> str:
+    lines = many(would.counts["lines"], "line")
+    if would.secrets is None:
+        return f"Erase {lines} for good?"
+    return f"Mask {many(would.counts['secrets'], 'secret')} in {lines} for good?"
+
+
+def _glimpses(memory: Memory, would: Chosen, wanted: Wanted) -> list[str]:
+    """A few places of what would go, masked."""
+    if would.secrets is None:
+        return memory.glimpses(would, wanted)
+    return [text for _, text in memory.secret_glimpses(would)]
 
 
 def _erased(memory: Memory, wanted: Wanted, screen: Screen) -> tuple[Chosen, dict[str, Any]]:
@@ -131,14 +152,20 @@ def _wanted(memory: Memory, args: argparse.Namespace) -> Wanted:
     if len(named) > 1:
         raise UsageError("only one of an id, --thread, --match and --regex", hint="erase one after the other")
     narrowed = args.project or args.host or args.since or args.until
-    if not named and not narrowed:
+    if args.secrets and (args.match or args.regex):
+        raise UsageError("--secrets says what goes already", hint="leave out --match and --regex")
+    if args.secrets and args.delete_sources:
+        raise UsageError("a log is not deleted for a secret in it", hint="--sources lists them")
+    if not named and not narrowed and not args.secrets:
         raise UsageError(
             "nothing is said to be erased", hint="give a session's id, or see `recollect erase --help`"
         )
-    if named and named[0] in ("id", "thread") and narrowed:
-        raise UsageError("an id names everything already", hint="leave out the other options")
+    if named and named[0] in ("id", "thread") and (args.project or args.since or args.until):
+        raise UsageError(
+            "an id names everything already", hint="leave out the other options; --host says on which machine"
+        )
     until = args.until + datetime.timedelta(days=1) if args.until else None
-    session, entry = _named(memory, args.id)
+    session, entry = _named(memory, args.id, args.host)
     return Wanted(
         session,
         args.thread,
@@ -149,6 +176,7 @@ def _wanted(memory: Memory, args: argparse.Namespace) -> Wanted:
         args.regex,
         int(args.since.timestamp() * 1000) if args.since else 0,
         int(until.timestamp() * 1000) if until else 0,
+        args.secrets,
     )
 
 
@@ -172,12 +200,20 @@ def _finished(finished: Sequence[Erasure], screen: Screen) -> None:
         screen.note(f"erasure {each.id} of {lines} was cut short, and is complete now; it has no receipt")
 
 
-def _named(memory: Memory, id_: str) -> tuple[str, str]:
+def _named(memory: Memory, id_: str, host: str) -> tuple[str, str]:
     """The session, or the entry, of an id."""
     if not id_:
         return "", ""
-    session, entry = memory.find(id_)
-    return (session.facts.id, "") if entry is None else ("", entry.id)
+    try:
+        return memory.session_to_erase(id_, host).facts.id, ""
+    except NotFound as error:
+        try:
+            _, entry = memory.find(id_)
+        except NotFound:
+            raise error from None
+        if entry is None or host:
+            raise
+        return "", entry.id
 
 
 def _show(chosen: Chosen, screen: Screen) -> None:
@@ -190,12 +226,13 @@ def _show(chosen: Chosen, screen: Screen) -> None:
         Column("lines", right=True),
         Column("size", right=True),
     ]
+    hides = chosen.secrets is not None
     rows = [
         (
             one_line(each.session.facts.id)[:13],
             each.session.facts.agent,
             one_line(each.session.facts.project),
-            "all" if each.whole else "part",
+            many(sum(n for _, n in each.kinds), "secret") if hides else "all" if each.whole else "part",
             str(each.lines),
             size(each.bytes),
         )
@@ -204,6 +241,8 @@ def _show(chosen: Chosen, screen: Screen) -> None:
     screen.table(columns, rows)
     if len(chosen.sessions) > _NAMED_MAX:
         screen.line(f"and {many(len(chosen.sessions) - _NAMED_MAX, 'session')} more")
+    for kind, count in chosen.kinds:
+        screen.line(f"{kind}: {count:,}")
     evicted = [each.evicted for each in chosen.sessions if each.evicted]
     if evicted:
         screen.line(
@@ -222,16 +261,24 @@ def _object(chosen: Chosen) -> dict[str, Any]:
             "lines": each.lines,
             "bytes": each.bytes,
             "evicted": each.evicted,
+            "secrets": dict(each.kinds),
         }
         for each in chosen.sessions
     ]
-    return {"sessions": sessions, "counts": chosen.counts}
+    return {"sessions": sessions, "counts": chosen.counts, "secrets": dict(chosen.kinds)}
 
 
 def _told_only(memory: Memory, would: Chosen, glimpses: Sequence[str], screen: Screen) -> int:
     files = memory.sources_of_erased(would)
+    copies = [each.path for each in memory.copies_of_erased(would)]
     if screen.json:
-        told = {"dry_run": True, **_object(would), "glimpses": list(glimpses), "sources": files}
+        told = {
+            "dry_run": True,
+            **_object(would),
+            "glimpses": list(glimpses),
+            "sources": files,
+            "copies": copies,
+        }
         screen.object("erase", told)
         return 0
     _show(would, screen)
@@ -239,6 +286,8 @@ def _told_only(memory: Memory, would: Chosen, glimpses: Sequence[str], screen: S
         screen.line(f"for example: {text}")
     for path in files:
         screen.line(f"the agent's own file stays, unless --sources: {one_line(path)}")
+    for path in copies:
+        screen.line(f"a copy that you made stays: {one_line(path)}")
     screen.note("nothing was changed: this was a dry run")
     return 0
 
@@ -304,26 +353,41 @@ def _told(
         }
         screen.object("erase", told)
         return 1 if found else 0
-    counts = chosen.counts
-    whole = f"{many(counts['sessions'], 'session')} and " if counts["sessions"] else ""
-    screen.line(
-        f"erased: {whole}{many(counts['lines'], 'line')}, {size(counts['bytes'])}; erasure {receipt['id']}"
-    )
+    _say_what_went(chosen, receipt, screen)
     looked = receipt["verified"]
     screen.line(
         f"searched {size(looked['bytes'])} for {looked['stretches']} stretches of it: found "
         + (", ".join(map(one_line, found)) or "nothing")
     )
+    if chosen.secrets is not None and looked["said_elsewhere"]:
+        screen.line(
+            f"{many(looked['said_elsewhere'], 'secret')} of these also stand where "
+            "nothing says what they are: erase --match TEXT takes such lines"
+        )
     for path in left:
         screen.line(f"the agent's own file still has it: {one_line(path)}")
     for path in receipt["not_touched"]:
         screen.line(f"a copy that was not touched: {one_line(path)}")
+    for path in receipt["copies"]:
+        screen.line(f"a copy that you made may still have it: {one_line(path)}")
     if not args.output:
         screen.note("no receipt was kept: -o FILE writes one")
-    screen.note(
-        "snapshots, exports, parts and backups that you made keep what they have; where they are is not known"
-    )
+    screen.note("copies that were moved or made in another way, and backups, keep what they have")
     return 1 if found else 0
+
+
+def _say_what_went(chosen: Chosen, receipt: dict[str, Any], screen: Screen) -> None:
+    counts = chosen.counts
+    if chosen.secrets is not None:
+        screen.line(
+            f"masked: {many(counts['secrets'], 'secret')} in {many(counts['lines'], 'line')}, which are "
+            f"altered now; erasure {receipt['id']}"
+        )
+        return
+    whole = f"{many(counts['sessions'], 'session')} and " if counts["sessions"] else ""
+    screen.line(
+        f"erased: {whole}{many(counts['lines'], 'line')}, {size(counts['bytes'])}; erasure {receipt['id']}"
+    )
 
 
 def _list(memory: Memory, screen: Screen) -> int:

@@ -13,7 +13,7 @@ from recollect.memory import Memory
 from recollect.memory.machine import check_target, spooled, write_target
 from recollect.present.jsonl import jsonl
 from recollect.values.errors import UsageError
-from recollect.values.text import size
+from recollect.values.text import many, size
 from recollect.values.vocabulary import FORMS
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from recollect.cli.screen import Screen
+
+_NAMED_MAX = 20  # lines that were altered
 
 
 def add_words(commands: Any) -> None:
@@ -70,12 +72,15 @@ def export(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory, memory.view():
         session = memory.session(args.session).facts.id
         written = write_target(target, _pieces(memory, session, args), force=args.force)
-        _tell_thinned(memory, session, args, screen)
+        masked = args.to not in ("raw", "jsonl") and not args.no_redact
+        memory.note_copy(target, "export", [session], masked=masked)
+        altered = _tell_thinned(memory, session, args, screen)
     if screen.json:
-        screen.object("export", {"session": session, "to": args.to, "path": str(target), "bytes": written})
-        return 0
+        told: dict[str, Any] = {"session": session, "to": args.to, "path": str(target), "bytes": written}
+        screen.object("export", {**told, "altered": altered})
+        return 8 if altered else 0
     screen.line(f"{target}: {size(written)}, session {session} as {args.to}")
-    return 0
+    return 8 if altered else 0
 
 
 def _to_stdout(args: argparse.Namespace, screen: Screen) -> int:
@@ -89,15 +94,21 @@ def _to_stdout(args: argparse.Namespace, screen: Screen) -> int:
     with open_memory(args) as memory, memory.view():
         session = memory.session(args.session).facts.id
         pieces = spooled(_pieces(memory, session, args))
-        _tell_thinned(memory, session, args, screen)
+        altered = _tell_thinned(memory, session, args, screen)
     screen.raw(pieces)
-    return 0
+    return 8 if altered else 0
 
 
-def _tell_thinned(memory: Memory, session: str, args: argparse.Namespace, screen: Screen) -> None:
-    """Say of a raw export that it is not the agent's file any more."""
-    if args.to == "raw" and any(each.thinned for each in memory.sources(session) if not each.superseded):
-        screen.note("lines of it were erased, evicted or altered: not the agent's file, byte for byte")
+def _tell_thinned(memory: Memory, session: str, args: argparse.Namespace, screen: Screen) -> list[int]:
+    """Say of a raw export that it is not the agent's file any more; returns the lines that were altered."""
+    if args.to != "raw" or not any(s.thinned for s in memory.sources(session) if not s.superseded):
+        return []
+    altered = memory.altered(session)
+    if altered:
+        named = ", ".join(map(str, altered[:_NAMED_MAX])) + (", ..." if len(altered) > _NAMED_MAX else "")
+        screen.note(f"altered, since secrets in them were erased: {many(len(altered), 'line')} ({named})")
+    screen.note("lines of it were erased, evicted or altered: not the agent's file, byte for byte")
+    return altered
 
 
 def _pieces(memory: Memory, session: str, args: argparse.Namespace) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ from recollect.present.retention import evicted_object, evicted_text
 from recollect.present.sessions import entry_object, relation_text, session_object
 from recollect.present.short_ids import short_ids
 from recollect.values.retention import Elsewhere
-from recollect.values.text import moment, one_line
+from recollect.values.text import many, moment, one_line
 from recollect.values.titles import UNTITLED
 
 if TYPE_CHECKING:
@@ -75,18 +75,24 @@ def show(args: argparse.Namespace, screen: Screen) -> int:
         found = filter(wanted, memory.show(session.facts.id))
         evicted = memory.evicted(session.facts.id)
         where = None if evicted is None else memory.elsewhere(session.facts.id)
+        altered = memory.altered(session.facts.id)
         if screen.json:
             told = {
                 "session": session_object(session),
                 "children": [_child(each) for each in children],
                 "evicted": evicted_object(evicted, *where) if evicted and where else None,
+                "altered": altered,
             }
             spool = screen.spool("show", told, "entries", map(entry_object, found))
         else:
             names = short_ids(each.facts.id for each in everyone)
             head = list(
                 _header(
-                    session, children, names, evicted_text(evicted, where[0]) if evicted and where else ""
+                    session,
+                    children,
+                    names,
+                    evicted_text(evicted, where[0]) if evicted and where else "",
+                    f"{many(len(altered), 'line')}: secrets in them were erased" if altered else "",
                 )
             )
             lines = list(transcript_lines(session, found, args))
@@ -115,7 +121,9 @@ def _child(session: Session) -> dict[str, Any]:
     return {"id": session.facts.id, "relation": session.facts.relation.name.lower()}
 
 
-def _header(session: Session, children: list[Session], names: dict[str, str], evicted: str) -> Iterator[Line]:
+def _header(
+    session: Session, children: list[Session], names: dict[str, str], evicted: str, altered: str
+) -> Iterator[Line]:
     facts = session.facts
     yield [Styled(facts.id, "bold")]
     began, ended = moment(facts.started_ms, "%Y-%m-%d %H:%M"), moment(facts.ended_ms, "%Y-%m-%d %H:%M")
@@ -133,6 +141,7 @@ def _header(session: Session, children: list[Session], names: dict[str, str], ev
         ("relation", relation_text(session, names)),
         ("entries", f"{session.entries:,}"),
         ("evicted", evicted),
+        ("altered", altered),
     )
     for name, value in told:
         if value := one_line(value, 200):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from recollect.agents.registry import agent_of
-from recollect.export.masked import masked
+from recollect.export.masked import masked, without_altered
 from recollect.export.write import write_session
 from recollect.values.conversation import Conversation
 from recollect.values.errors import UsageError
@@ -39,6 +39,7 @@ def deliver(
         # It would be the title of a session of the agent's own, which a catalog tells.
         conversation = replace(conversation, title="")
     found: Counter[str] | None = None
+    conversation = without_altered(conversation) if not redacted else conversation
     if redacted:
         conversation, found = masked(conversation)
     made = writer.session_file(

@@ -17,6 +17,7 @@ from recollect.values.conversation import Block, Conversation, Message
 
 _SIGNED = ("thinking", "redacted_thinking")
 _PICTURES = ("image", "document")
+_MASKED = "[redacted:"
 _LEFT_OUT = "thought that holds a secret"
 
 
@@ -32,6 +33,19 @@ def masked(conversation: Conversation) -> tuple[Conversation, Counter[str]]:
     return replace(conversation, messages=kept, title=title, left_out=left_out), found
 
 
+def without_altered(conversation: Conversation) -> Conversation:
+    """The same without thoughts in which a secret was erased: what signs them does not fit them any more."""
+    messages = [
+        replace(each, blocks=tuple(block for block in each.blocks if not _is_altered(block)))
+        for each in conversation.messages
+    ]
+    return replace(conversation, messages=tuple(each for each in messages if each.blocks))
+
+
+def _is_altered(block: Block) -> bool:
+    return block.type in _SIGNED and _MASKED in str(block.body.get("thinking"))
+
+
 def _without_leaks(message: Message, left_out: Counter[str]) -> Message:
     kept = tuple(block for block in message.blocks if not _leaks(block))
     left_out[_LEFT_OUT] += len(message.blocks) - len(kept)
@@ -39,11 +53,11 @@ def _without_leaks(message: Message, left_out: Counter[str]) -> Message:
 
 
 def _leaks(block: Block) -> bool:
-    """Whether a thought says a secret, in words that must not be changed."""
+    """Whether a thought says a secret, in words that must not be changed, or one was erased in it."""
     if block.type not in _SIGNED:
         return False
     thought = block.body.get("thinking")
-    return type(thought) is str and has_secret(thought)
+    return type(thought) is str and (has_secret(thought) or _MASKED in thought)
 
 
 def _maskable(block: Block) -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import orjson
@@ -84,6 +85,8 @@ def mask_lines(lines: Iterable[StoredLine], found: Counter[str]) -> Iterator[Sto
     for line in lines:
         masked, kinds = mask_line(line.data)
         found.update(kinds)
+        # Nor does the key go along of what a line was before its secrets were erased.
+        line = replace(line, key=b"") if line.key else line
         yield StoredLine(masked, line.flags | LineFlag.ALTERED, line.type) if kinds else line
 
 

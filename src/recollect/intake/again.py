@@ -19,6 +19,7 @@ from recollect.intake.databases import DatabaseChanged, OpenDatabase, lines_now,
 from recollect.intake.exports import Origin, conversations_in, mark_of, open_export
 from recollect.intake.parsing import parse_lines
 from recollect.intake.reader import batches, chunks, open_source, whole_document
+from recollect.light.sources import is_conversation
 from recollect.store.contract import View, Writer
 from recollect.values.errors import SourceError
 from recollect.values.ids import line_key
@@ -26,7 +27,7 @@ from recollect.values.records import Framing, SourceFile
 from recollect.values.retention import Elsewhere
 from recollect.values.stored import Source
 
-_OF_NO_FILE = 1  # a window that no file has
+OF_NO_FILE = 1  # a window that no file has
 _ORDER = (Elsewhere.GONE, Elsewhere.CHANGED, Elsewhere.UNKNOWN, Elsewhere.THERE)  # the worst first
 
 Marks = set[tuple[int, int]]
@@ -149,25 +150,27 @@ def is_as_taken(view: View, source: Source, file: SourceFile) -> bool:
     return file.framing is not Framing.DOCUMENT or next(pieces, None) is None
 
 
-def look_again(writer: Writer, host: str) -> None:
+def look_again(writer: Writer, host: str, masks: frozenset[bytes] = frozenset()) -> None:
     """Let the next ingest, or sync, take all of each file that has more than is left of it here.
 
     Of what was erased no row is left, so it is seen by its absence: lines that were only evicted have their
-    keys. The caller commits.
+    keys; so have those that were altered, which are known by `masks`, their keys. The caller commits.
     """
     view = writer.view()
     for source in view.sources():
-        if not source.thinned or source.superseded:
+        if not source.thinned or source.superseded or not is_conversation(source.file.agent):
             continue
-        if source.host == host and source.file.framing is not Framing.ROWS:
+        if source.host == host and source.file.framing is not Framing.ROWS and source.file.has_file:
             file = file_now(source.file)
             try:
-                if file is None or is_as_taken(view, source, file):
+                if file is None:
+                    continue
+                if masks.isdisjoint(view.line_keys(source)) and is_as_taken(view, source, file):
                     continue
             except (OSError, SourceError):
                 pass  # the next ingest says what is wrong with it
         # It stays known that its lines are not its file; only the file is not known any more.
-        forgotten = replace(source.cursor, mtime_ns=0, ctime_ns=0, window=_OF_NO_FILE)
+        forgotten = replace(source.cursor, mtime_ns=0, ctime_ns=0, window=OF_NO_FILE)
         writer.touch(source.host, source.file.path, forgotten)
 
 

@@ -11,6 +11,7 @@ from recollect.store.contract import Array, View, Writer
 from recollect.store.derived import NAME, TEXT, Column, DerivedTable, Rewrite, SessionName, rows_of
 from recollect.values.erasures import NOTHING_ERASED, Erased
 from recollect.values.errors import DerivedDamaged
+from recollect.values.ids import line_key
 from recollect.values.stored import VectorModel
 
 _VECTORS_AT_ONCE = 1 << 15
@@ -99,6 +100,10 @@ def _whole(view: View, erased: Erased) -> set[SessionName] | None:
         name = source.file.agent, source.host, source.session
         if erased.has_session(*name) or any(map(erased.has_line, view.line_keys(source))):
             touched.add(name)
+        elif erased.has_masks and any(map(erased.is_masked, view.line_keys(source))):
+            lines = (line for line in view.lines(source) if line.data.strip() and not line.key)
+            if any(erased.is_masked(line_key(line.data)) for line in lines):
+                touched.add(name)
     return names - touched if touched else None
 
 

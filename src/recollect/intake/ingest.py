@@ -21,6 +21,7 @@ from recollect.intake.databases import DatabaseChanged, OpenDatabase, new_lines,
 from recollect.intake.discover import Found
 from recollect.intake.erased import erased as what_was_erased
 from recollect.intake.exports import Origin, conversations_in, identity_of, mark_of, open_export, source_of
+from recollect.intake.masked import Masking
 from recollect.intake.news import Copy, is_plain, start_in_copy, start_in_thinned_copy, start_of_news
 from recollect.intake.own import OwnLogs
 from recollect.intake.parsing import parse_lines
@@ -247,9 +248,15 @@ class Ingest:
         taking.seen = seen
         news = new_lines(database, opened, session, stored)
         if held is not None and held.thinned:  # what was evicted is not new
-            known = set(self._writer.view().line_keys(held))
+            known = self._known_rows(held)
             news = ([line for line in lines if line_key(line) not in known] for lines in news)
         return self._take_all(taking, ([(line, 0) for line in lines] for lines in news))
+
+    def _known_rows(self, held: Source) -> set[bytes]:
+        """The keys of the rows that are stored, without those whose secrets may come back."""
+        view = self._writer.view()
+        back = {line.key for line in view.lines(held) if line.key and not self.erased.is_masked(line.key)}
+        return set(view.line_keys(held)) - back
 
     def _export(self, agent: Agent, file: SourceFile) -> bool:
         """Take what is new in each conversation of a document that lists many."""
@@ -402,15 +409,18 @@ class Ingest:
     def _take(self, taking: Taking, batch: list[tuple[bytes, int]], *, done: bool) -> None:
         """Hand one batch to the store. Only with the last one is the file marked as seen."""
         lines = []
+        masking = Masking.of(self.erased, self._writer.view, taking.file, taking.before)
         for data, flags in batch:
             if self.erased.has_lines and self._is_erased(data):  # before a parser learns anything of it
                 taking.pass_over(Line(data, flags & ~LineFlag.PENDING), ended=not flags & LineFlag.PENDING)
                 taking.thinned = True
                 self.report.erased += 1
                 continue
-            for line in parse_lines(taking.parser, taking.file.framing, data, flags):
-                taking.pass_over(line, ended=not flags & LineFlag.PENDING)
-                if self.erased.has_lines and line.data is not data and self._is_erased(line.data):
+            for piece, line in self._parsed(taking, masking, data, flags):
+                said = line if line is not None and not line.key else Line(piece, line.flags if line else 0)
+                taking.pass_over(said, ended=not flags & LineFlag.PENDING)
+                taking.thinned |= said is not line
+                if line is None or (self.erased.has_lines and piece is not data and self._is_erased(piece)):
                     taking.thinned = True  # a record of a document
                     self.report.erased += 1
                     continue
@@ -433,6 +443,16 @@ class Ingest:
         read = sum(len(data) + 1 for data, _ in batch)
         self._done += read
         self._moved(taking.file.path, read)
+
+    def _parsed(
+        self, taking: Taking, masking: Masking, data: bytes, flags: int
+    ) -> Iterable[tuple[bytes, Line | None]]:
+        """The lines of some bytes, each with its own; None for one whose secrets cannot be masked again."""
+        if not self.erased.has_masks:
+            return (
+                (each.data, each) for each in parse_lines(taking.parser, taking.file.framing, data, flags)
+            )
+        return masking.parse(taking.parser, taking.file, data, flags, parse_lines)
 
     def _is_erased(self, data: bytes) -> bool:
         return bool(data.strip()) and self.erased.has_line(line_key(data))

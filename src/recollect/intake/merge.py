@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from recollect.intake.carry import carry_tables, carry_vectors
 from recollect.intake.erased import erased_in
 from recollect.intake.forks import note_forks
+from recollect.intake.masked import altered_lines
 from recollect.intake.refill import Refill
 from recollect.intake.reparse import Again
 from recollect.intake.versions import Chain, Contents, Version, join_chains, join_notes, unevicted
@@ -52,8 +53,9 @@ class Merge:
         self._progress = progress or (lambda path, done, total: None)
         self._named: dict[Name, list[Chain]] = {}
         self._erased = erased = erased_in(part.view for part in parts if part.own)
+        altered = altered_lines(part.view for part in parts if part.own) if erased.has_masks else {}
         for number, part in enumerate(parts):
-            for name, chain in _chains(number, part, erased).items():
+            for name, chain in _chains(number, part, erased, altered).items():
                 self._named.setdefault(name, []).append(chain)
         self._in_all = sum(each.source.lines for chains in self._named.values() for c in chains for each in c)
         self._held = set(_names(self._named, 0))
@@ -136,7 +138,7 @@ class Merge:
             self.report.marked += 1
 
 
-def _chains(number: int, part: Part, erased: Erased) -> dict[Name, Chain]:
+def _chains(number: int, part: Part, erased: Erased, altered: Mapping[bytes, bytes]) -> dict[Name, Chain]:
     """What a store has of each source, the oldest version first; nothing of sessions that were erased."""
     sessions = {(s.facts.agent, s.host, s.facts.id): s.facts for s in part.view.sessions()}
     chains: dict[Name, list[Version]] = {}
@@ -146,7 +148,7 @@ def _chains(number: int, part: Part, erased: Erased) -> dict[Name, Chain]:
         blank = SessionFacts(source.file.agent, source.session)
         before = sessions.get((source.file.agent, source.host, source.session), blank)
         marked = source if part.own else _imported(source)
-        version = Version(number, part.view, marked, before, part.own, erased).thinned()
+        version = Version(number, part.view, marked, before, part.own, erased, altered).thinned()
         chains.setdefault(version.name, []).append(version)
     return dict(chains)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from recollect.intake.again import is_as_taken
+from recollect.intake.again import OF_NO_FILE, is_as_taken
 from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.reader import chunks
 from recollect.store.contract import Writer
@@ -67,6 +67,8 @@ def start_of_news(
 def _start_in_thinned(writer: Writer, opened: BinaryIO, file: SourceFile, held: Source) -> int | None:
     """The same of a source some of whose lines are not what they were: sums tell, not bytes."""
     cursor = held.cursor
+    if cursor.window == OF_NO_FILE:  # what was erased may come back
+        return None
     if not is_plain(file):
         return cursor.offset if is_as_taken(writer.view(), held, file) else None
     if not cursor.window:  # nobody here saw the file: what was merged may say anything of it
@@ -82,6 +84,8 @@ def start_in_thinned_copy(
     writer: Writer, opened: BinaryIO, file: SourceFile, held: Source, copy: Copy
 ) -> int | None:
     """The same of a copy that is all of a file: each line is compared by its key."""
+    if held.cursor.window == OF_NO_FILE:
+        return None
     is_same = is_as_taken(writer.view(), held, replace(file, path=copy.path))
     return _behind(opened, held.cursor) if is_same else None
 

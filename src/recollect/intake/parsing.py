@@ -11,6 +11,9 @@ from recollect.values.records import Framing, Line, LineFlag
 
 def parse_lines(parser: Parser, framing: Framing, data: bytes, flags: int) -> list[Line]:
     """One line of a log parsed, or a document, cut into records where its parser does that."""
+    if flags & LineFlag.ALTERED:
+        found = parse_lines(parser, framing, data, flags & ~LineFlag.ALTERED)
+        return [replace(line, flags=line.flags | LineFlag.ALTERED) for line in found]
     if framing != Framing.DOCUMENT or flags & LineFlag.BAD:
         return [_parse_line(parser, data, flags)]
     if not isinstance(parser, CutsRecords):

@@ -100,10 +100,11 @@ def take_again(writer: Writer, again: Again, report: ReparseReport, agent: Agent
     lines = _derived(parser, file, counted, iter(kept))
     # Of a document a new version is known only from all of it.
     whole = file.framing == Framing.DOCUMENT
-    offset = 0
+    offset, altered = 0, False
     while True:
         batch, done = (list(lines), True) if whole else _next(lines)
         offset += sum(_size(file, line) for line in batch)
+        altered = altered or any(line.key for line in batch)
         known = parser.facts
         stem = PurePath(file.path).stem
         facts = replace(known, id=source.session or known.id or stem, project=known.project or before.project)
@@ -117,7 +118,8 @@ def take_again(writer: Writer, again: Again, report: ReparseReport, agent: Agent
         if not seen:
             # When it was last changed tells the age of a version; nothing else here is taken for proof.
             open_end = done and not (whole or cursor.terminated or waiting)
-            reached = cursor.offset if kept else offset - open_end  # what is gone has no length any more
+            # What is gone has no length any more, and what is altered another one.
+            reached = cursor.offset if kept or altered else offset - open_end
             cursor = replace(cursor, offset=reached, size=0, ctime_ns=0, inode=0, window=0)
         if done and counted.count < source.lines:
             # Some lines are lost. Knowing nothing of its file, the next ingest compares all of it.
@@ -158,7 +160,11 @@ def _derived(
     parser: Parser, file: SourceFile, lines: Iterator[StoredLine], kept: Iterator[KeptLine]
 ) -> Iterator[Line]:
     if file.framing == Framing.DOCUMENT and isinstance(parser, CutsRecords):
-        lines = iter(_whole(list(lines)))
+        pieces = list(lines)
+        if any(piece.key for piece in pieces) and (whole := _whole(pieces)) is not pieces:
+            yield from _altered(parse_lines(parser, file.framing, whole[0].data, 0), pieces)
+            return
+        lines = iter(_whole(pieces))
     long = False  # inside a line that was too long for one piece
     for stored in lines:
         if stored.is_evicted:
@@ -169,7 +175,16 @@ def _derived(
         flags = stored.flags & (LineFlag.PENDING | LineFlag.CONTINUES | LineFlag.ALTERED) | (
             LineFlag.BAD if piece else 0
         )
-        yield from parse_lines(parser, file.framing, stored.data, flags)
+        parsed = parse_lines(parser, file.framing, stored.data, flags)
+        yield from (replace(line, key=stored.key) for line in parsed) if stored.key else parsed
+
+
+def _altered(lines: Sequence[Line], pieces: Sequence[StoredLine]) -> Iterator[Line]:
+    """The records of a document some of which were altered, each known by what its source had."""
+    keys = {piece.data: piece.key for piece in pieces if piece.key}
+    for line in lines:
+        key = keys.get(line.data, b"")
+        yield replace(line, flags=line.flags | LineFlag.ALTERED, key=key) if key else line
 
 
 def _whole(pieces: list[StoredLine]) -> list[StoredLine]:

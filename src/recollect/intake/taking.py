@@ -29,7 +29,7 @@ class Taking:
         beside: str = "",
     ) -> None:
         held = None if restart else stored
-        self.agent, self.file, self.host, self.held = agent, file, host, held
+        self.agent, self.file, self.host, self.held, self.before = agent, file, host, held, stored
         self.session = stored.session if stored is not None else ""  # while nothing in it says whose it is
         self.restart = restart
         known = Cursor() if held is None else held.cursor

@@ -8,13 +8,14 @@ store knows to be replaced. What comes out depends on the chains alone, not on t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of
 from recollect.intake.exports import noted_origin
+from recollect.intake.masked import as_altered, masked_facts
 from recollect.intake.reparse import kept_of
 from recollect.store.contract import View
 from recollect.values.erasures import NOTHING_ERASED, Erased
@@ -28,7 +29,8 @@ class Version:
     """One version of a source in one store, and what that store knows of its session.
 
     `part` is the number of the store; the first one is that in which all come together. `seen`: what the
-    store says of how the file looked is believed. `said`: its lines, where they are not those of the store.
+    store says of how the file looked is believed. `altered`: what lines became whose secrets were erased, by
+    their keys. `said`: its lines, where they are not those of the store.
     """
 
     part: int
@@ -37,11 +39,18 @@ class Version:
     before: SessionFacts
     seen: bool = True
     erased: Erased = NOTHING_ERASED
+    altered: Mapping[bytes, bytes] = field(default_factory=dict)
     said: tuple[StoredLine, ...] = field(default=(), kw_only=True)
 
     def lines(self) -> Iterator[StoredLine]:
-        """Its lines, without those that were erased."""
+        """Its lines, without those that were erased, and without their secrets where these were."""
         lines = iter(self.said) if self.said else self.view.lines(self.source)
+        if self.erased.has_masks:
+            masked = (as_altered(line, self.erased, self.altered) for line in self._unerased(lines))
+            return (line for line in masked if line is not None)
+        return self._unerased(lines)
+
+    def _unerased(self, lines: Iterator[StoredLine]) -> Iterator[StoredLine]:
         if not self.erased.has_lines:
             return lines
         if not self.source.thinned or self.said:
@@ -56,23 +65,30 @@ class Version:
 
     def thinned(self) -> Version:
         """The same, known to be not its file any more where lines of it were erased."""
-        keys = self.view.line_keys(self.source) if self.erased.has_lines else iter(())
-        if not any(map(self.erased.has_line, keys)):
+        asked = self.erased.has_lines or self.erased.has_masks
+        keys = self.view.line_keys(self.source) if asked else iter(())
+        if not any(self.erased.has_line(key) or self.erased.is_masked(key) for key in keys):
             return self
-        count = sum(1 for _ in self.lines())
-        if count == self.source.lines:
+        lines = list(self.lines())
+        count = len(lines)
+        if count == self.source.lines and not any(line.key for line in lines):
             return self
         cursor = replace(self.source.cursor, thinned=True)
-        return replace(self, source=replace(self.source, lines=count, cursor=cursor))
+        before = masked_facts(self.before) if any(line.key for line in lines) else self.before
+        return replace(self, before=before, source=replace(self.source, lines=count, cursor=cursor))
 
     @property
     def is_evicted(self) -> bool:
-        """Whether the store let bytes of it go."""
-        return self.source.thinned and any(line.is_evicted for line in self.view.lines(self.source))
+        """Whether the store let bytes of it go, or altered them."""
+        return self.source.thinned and any(
+            line.is_evicted or line.key for line in self.view.lines(self.source)
+        )
 
     def _is_erased(self, line: StoredLine, key: bytes = b"") -> bool:
         is_blank = not (line.is_evicted or line.data.strip())
-        return not is_blank and self.erased.has_line(key if line.is_evicted else line_key(line.data))
+        return not is_blank and self.erased.has_line(
+            key if line.is_evicted else line.key or line_key(line.data)
+        )
 
     @property
     def name(self) -> tuple[str, str]:

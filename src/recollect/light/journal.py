@@ -78,19 +78,27 @@ class Journal:
         """Make one payload durable; returns its sequence number."""
         if not 0 < len(payload) <= PAYLOAD_BYTES_MAX:
             raise UsageError(f"a journal payload has 1 to {PAYLOAD_BYTES_MAX} bytes, not {len(payload)}")
+        length = len(payload) + AROUND_BYTES
         try:
-            self._lock()
+            is_free = self._lock(length)
             try:
-                return self._append(payload)
+                return self._append(payload, length, is_free)
             finally:
                 locks.release(self._fd, locks.APPEND)
         except OSError as error:
             self.close()
             raise StoreWriteFailed(self.path, error) from error
 
-    def _append(self, payload: bytes) -> int:
-        length = len(payload) + AROUND_BYTES
-        if not self._is_free(length):
+    def size(self) -> int:
+        """How many bytes the file has, about: those grown ahead count.
+
+        Asked by seeking where that is possible, for the reason that `_is_free` has.
+        """
+        held = os.lseek(self._fd, 0, os.SEEK_END) if self._fd >= 0 else 0
+        return held or size_of(self.path)  # one that was emptied may have been removed since
+
+    def _append(self, payload: bytes, length: int, is_free: bool) -> int:
+        if not is_free:
             self._find_end(length)
         frame = frame_of(self._sequence + 1, payload)
         try:
@@ -128,8 +136,8 @@ class Journal:
         if not self._end:
             self._disk.sync_folder(os.path.dirname(self.path))
 
-    def _lock(self) -> None:
-        """Lock the file that the journal's name means now.
+    def _lock(self, length: int = 1) -> bool:
+        """Lock the file that the journal's name means now; whether so much is free behind our last frame.
 
         A checkpoint may have removed the one we hold; it empties the file before, so that
         only an end that is not where we left it needs to be looked into.
@@ -140,8 +148,8 @@ class Journal:
                 self._fd = self._disk.open(self.path, write=True, create=True)
             if not locks.acquire(self._fd, locks.APPEND, timeout=self._lock_seconds):
                 raise StoreBusy(self.path, self._lock_seconds)
-            if self._is_free(1) or os.fstat(self._fd).st_nlink:
-                return
+            if (is_free := self._is_free(length)) or os.fstat(self._fd).st_nlink:
+                return is_free
             self.close()
 
     def frames(self, after: int, *, patient: bool = True) -> Iterator[tuple[int, bytes]]:
@@ -206,6 +214,14 @@ class Journal:
             raise StoreWriteFailed(self.path, error) from error
         finally:
             self.close()
+
+
+def size_of(path: Name) -> int:
+    """How many bytes a journal has, 0 where there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def folded_through(store: Name) -> int:

@@ -80,14 +80,18 @@ else:
     # Python names the command where its C library did; macOS has had it as 90 since 10.15.
     _SET_LOCK: int = getattr(fcntl, "F_OFD_SETLK", 90 if sys.platform == "darwin" else fcntl.F_SETLK)
 
-    def _describe(kind: int, byte: int) -> bytes:
+    def _description(kind: int, byte: int) -> bytes:
         if sys.platform == "darwin":
             return struct.pack("@qqihh", byte, 1, 0, kind, os.SEEK_SET)
         return struct.pack("@hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
 
+    _KINDS = (fcntl.F_RDLCK, fcntl.F_WRLCK, fcntl.F_UNLCK)
+    _BYTES = (WRITER, APPLY, APPEND, TURN)
+    _DESCRIBED = {(kind, byte): _description(kind, byte) for kind in _KINDS for byte in _BYTES}
+
     def _try_lock(fd: int, byte: int, shared: bool) -> bool:
         try:
-            fcntl.fcntl(fd, _SET_LOCK, _describe(fcntl.F_RDLCK if shared else fcntl.F_WRLCK, byte))
+            fcntl.fcntl(fd, _SET_LOCK, _DESCRIBED[fcntl.F_RDLCK if shared else fcntl.F_WRLCK, byte])
         except OSError as error:
             if error.errno in (errno.EAGAIN, errno.EACCES):
                 return False
@@ -96,4 +100,4 @@ else:
 
     def release(fd: int, byte: int) -> None:
         """Give the lock back."""
-        fcntl.fcntl(fd, _SET_LOCK, _describe(fcntl.F_UNLCK, byte))
+        fcntl.fcntl(fd, _SET_LOCK, _DESCRIBED[fcntl.F_UNLCK, byte])

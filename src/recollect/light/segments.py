@@ -28,9 +28,16 @@ def pack_segment(
     `own`: whoever took them saw that the file lies where its agent keeps its logs. Said here, because
     whoever folds them may be told of other folders.
     """
+    return segment_head(agent, path, place, host, offset, compressed=compressed, own=own) + data
+
+
+def segment_head(
+    agent: str, path: str, place: Place, host: str, offset: int, *, compressed: bool, own: bool
+) -> bytes:
+    """All of a segment that comes before its data."""
     told = [agent, path, *place, compressed, host, offset]
     head = dumps([*told, True] if own else told).encode("ascii")
-    return b"".join((len(head).to_bytes(4, "little"), head, data))
+    return len(head).to_bytes(4, "little") + head
 
 
 def unpack_segment(payload: bytes) -> tuple[str, str, Place, bool, str, int, bool, bytes]:

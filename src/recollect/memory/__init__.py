@@ -344,6 +344,17 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             source = main_source(view.sources(session), prefix)
             yield from source_bytes(source, view.lines(source))
 
+    def altered(self, prefix: str) -> list[int]:
+        """The numbers of the lines of a session's transcript that are not what its file has: secrets in them
+        were erased.
+        """
+        with self.view() as view:
+            sources = view.sources(find_session(view, prefix))
+            if not any(each.thinned for each in sources):
+                return []
+            source = main_source(sources, prefix)
+            return [number for number, line in enumerate(view.lines(source), 1) if line.key]
+
     def usage(self, by: str = "", *, only: UsageFilter | None = None) -> UsageReport:
         """Tokens and cost of everything, or of `only` some, grouped by day, model, project, session or agent.
 
@@ -596,7 +607,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         """Write a conversation where an agent looks for its past, to be opened in a folder."""
         from recollect.export.deliver import deliver
 
-        return deliver(
+        done = deliver(
             conversation,
             agent,
             home=Path.home(),
@@ -606,6 +617,9 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             redacted=redacted,
             dry_run=dry_run,
         )
+        if done.path is not None:
+            self.note_copy(done.path, "written", conversation.sessions, masked=redacted)
+        return done
 
     def export(self, prefix: str, form: str, *, redacted: bool = True) -> Iterator[bytes]:
         """A session piece by piece: `raw`, byte for byte, or a page for people, secrets masked."""
@@ -896,7 +910,10 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
                 if not copied:
                     self._derive_into(copy)
                 self._fold_into(copy, pending)
-                return copy.footprint().bytes
+                written = copy.footprint().bytes
+        if isinstance(at, Path):
+            self.note_copy(at, "snapshot", None)
+        return written
 
     def _derive_into(self, target: Store) -> None:
         """Fill an empty store of whatever engine, line by line."""

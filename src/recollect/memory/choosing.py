@@ -40,6 +40,7 @@ from recollect.values.retention import EvictedSession, SessionName
 from recollect.values.stored import Session, Source
 
 if TYPE_CHECKING:
+    from recollect.memory.secrets import Secrets
     from recollect.store.contract import Array, View
     from recollect.values.reports import Progress
 
@@ -60,6 +61,7 @@ class ChosenSession:
     bytes: int
     paths: tuple[str, ...]
     evicted: int = 0  # lines of it that were gone already
+    kinds: tuple[tuple[str, int], ...] = ()  # how many secrets of each kind go
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +74,23 @@ class Chosen:
     texts: tuple[str, ...]  # of the entries that go
     entries: tuple[int, ...]  # their rows
     counts: dict[str, int]
+    secrets: Secrets | None = None  # these go, and nothing else does
+    kinds: tuple[tuple[str, int], ...] = ()
 
 
 def choose(view: View, wanted: Wanted, progress: Progress | None = None) -> Chosen:
     """What of a view is wanted to go. Reads what goes, and all lines where a text is asked for."""
+    if wanted.secrets:
+        from recollect.memory.masking import choose_secrets
+
+        return choose_secrets(view, wanted, progress)
     known = by_name(named(view))
-    whole = _sessions(known, wanted)
+    whole = session_rows_of(known, wanted)
     lines = _no_rows()
     if wanted.is_by_line:
         within = whole if whole is not None else {row for row, _ in view.session_rows().items()}
         whole, lines = _lines(view, wanted, within, progress or (lambda what, done, total: None))
-    whole = _with_subagents(view, whole or set())
+    whole = with_subagents(view, whole or set())
     gone = np.union1d(view.lines_only_of(sorted(whole)), lines)
     if not len(gone) and not whole:
         raise NotFound("nothing in the store is so", hint="`recollect search` shows what there is")
@@ -104,7 +112,7 @@ def choose(view: View, wanted: Wanted, progress: Progress | None = None) -> Chos
     )
     named_lines = set(lines.tolist())
     keys = tuple(
-        line_key(line.data)
+        line.key or line_key(line.data)
         for row, line in _read(view, gone.tolist())
         if line and (row in named_lines or len(line.data) >= _SHORT_BYTES)
     )
@@ -127,13 +135,13 @@ def _no_rows() -> Array:
     return np.zeros(0, np.int64)
 
 
-def _sessions(known: Any, wanted: Wanted) -> set[int] | None:
+def session_rows_of(known: Any, wanted: Wanted) -> set[int] | None:
     """The rows of the sessions that are named; None where none is."""
     every: Mapping[int, Session] = known.every
     talks = {row: each for row, each in every.items() if is_conversation(each.facts.agent)}
     found: set[int] | None = None
     if wanted.session or wanted.thread:
-        session = known.find_session(wanted.session or wanted.thread)
+        session = named_session(known, wanted.session or wanted.thread, wanted.host)
         found = {
             row
             for row, each in every.items()
@@ -160,7 +168,32 @@ def _sessions(known: Any, wanted: Wanted) -> set[int] | None:
     return found
 
 
-def _with_subagents(view: View, rows: set[int]) -> set[int]:
+def named_session(known: Any, prefix: str, host: str = "") -> Session:
+    """The session whose id starts so, of a host where one is named: two machines may have the same id."""
+    every: Mapping[int, Session] = known.every
+    fits = [each for each in every.values() if each.facts.id.startswith(prefix)]
+    if not host:
+        try:
+            found: Session = known.find_session(prefix)
+            return found
+        except NotFound as error:
+            hosts = sorted({each.host for each in fits})
+            if len(hosts) < 2 or len({each.facts.id for each in fits}) > 1:
+                raise
+            raise NotFound(
+                f"several machines have a session {fits[0].facts.id}: {', '.join(hosts)}",
+                hint=f"say which: --host {hosts[0]}",
+            ) from error
+    own = [each for each in fits if each.host == host]
+    if len(own) != 1:
+        raise NotFound(
+            f"{len(own)} sessions' ids of {host} start with {prefix!r}",
+            hint="give the whole id; `recollect sessions` lists them",
+        )
+    return own[0]
+
+
+def with_subagents(view: View, rows: set[int]) -> set[int]:
     """Sessions, with those that were started in them."""
     if not rows:
         return rows
@@ -187,7 +220,7 @@ def _lines(view: View, wanted: Wanted, within: set[int], progress: Progress) -> 
     whole: set[int] = set()
     found: set[int] = set()
     seen: set[int] = set()
-    timed = _timed(view, wanted, within) if wanted.since_ms or wanted.until_ms else None
+    timed = timed_lines(view, wanted, within) if wanted.since_ms or wanted.until_ms else None
     if not (wanted.match or wanted.regex):
         return whole, np.array(sorted(timed or ()), np.int64)
     done, total = 0, view.raw_sizes().total
@@ -235,7 +268,7 @@ def _kept_of_evicted(view: View) -> Iterator[tuple[int, str]]:
         yield from zip(mentions.session.tolist(), map(str, mentions.name), strict=True)
 
 
-def _timed(view: View, wanted: Wanted, within: Iterable[int]) -> set[int]:
+def timed_lines(view: View, wanted: Wanted, within: Iterable[int]) -> set[int]:
     """The lines with an entry of a time that is wanted."""
     lines: set[int] = set()
     replaced = view.replaced().tolist()

@@ -27,7 +27,9 @@ from recollect.intake.notes import note
 from recollect.light.disk import Disk
 from recollect.light.sources import is_conversation
 from recollect.memory.choosing import Chosen, choose
-from recollect.memory.proof import Fingerprints, Looking, files_below, pieces_of_file
+from recollect.memory.collector import without_collector
+from recollect.memory.copies import copies_of, forget_lost
+from recollect.memory.proof import Fingerprints, Looking, SecretPrints, files_below, pieces_of_file
 from recollect.memory.reads import forget_reads
 from recollect.recall.saved import ids_saved, naming
 from recollect.search.projects import named
@@ -53,8 +55,10 @@ if TYPE_CHECKING:
     from recollect.values.stored import Source
 
 RECEIPT = 1
+_TOLD_CHARS = 8  # a secret that is shorter, or a plain word, may stand anywhere by chance
 SEARCHING = "searching"  # what the progress of looking for it is told as
-NOT_KNOWN = ("snapshots", "exports", "parts", "stores it was merged into", "backups")  # where they are
+# Where these are.
+NOT_KNOWN = ("copies that were moved, or made in another way", "stores it was merged into", "backups")
 
 
 def rehearse(memory: Memory, wanted: Wanted, progress: Progress | None = None) -> Chosen:
@@ -67,6 +71,8 @@ def erase(
     memory: Memory, wanted: Wanted, progress: Progress | None = None, *, now_ms: int
 ) -> tuple[Chosen, dict[str, Any]]:
     """Erase, remember, clear what was made of it, look for it; returns what went and the receipt."""
+    if wanted.secrets:
+        return _erase_secrets(memory, wanted, progress, now_ms)
     store, host = memory._store, memory.config.host
     memory.checkpoint()
     went: list[Chosen] = []
@@ -94,6 +100,25 @@ def erase(
     return chosen, _receipt(memory, chosen, erasure, progress)
 
 
+def _erase_secrets(
+    memory: Memory, wanted: Wanted, progress: Progress | None, now_ms: int
+) -> tuple[Chosen, dict[str, Any]]:
+    """The same of secrets: the store is made anew of lines without them, in one step with the note of it."""
+    from recollect.memory.masking import take_masked
+
+    memory.checkpoint()
+    with without_collector(), memory._store.replacement() as (old, new):
+        chosen = choose(old, wanted, progress)
+        erasure = _erasure(old, chosen, (), wanted, now_ms)
+        with new.writer() as writer:
+            take_masked(old, chosen, writer, narrowed=wanted.is_narrowed, progress=progress)
+        with new.writer() as writer:
+            note_erasure(writer, memory.config.host, erasure)
+            writer.commit()
+    memory.checkpoint()
+    return chosen, _receipt(memory, chosen, erasure, progress)
+
+
 def clear_rest(memory: Memory, writer: Writer, left: Sequence[Erasure], *, now_ms: int) -> None:
     """Remove what was made of rows that were erased, for good, and only then note that it is gone.
 
@@ -117,6 +142,7 @@ def clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
             gone.append(_is_removed(state / "sessions" / name))
     known = Erased(left)
     try:
+        forget_lost(state)
         forget_reads(state, lambda name: known.has_session(*name))
         for folder in {cache, memory.config.fleet_folder.parent, state, state / "sessions"}:
             if folder.is_dir():
@@ -162,13 +188,14 @@ def verify(
         salt = bytes.fromhex(receipt["salt"])
         prints = Fingerprints.unpacked(salt, receipt["fingerprints"])
         id_ = str(receipt["id"])
+        hidden = SecretPrints.unpacked(salt, dict(receipt.get("secrets", {})).get("fingerprints", ""))
     except (KeyError, TypeError, ValueError) as error:
         raise UsageError(
             "this is no receipt of an erasure", hint="give the file that `erase` wrote"
         ) from error
     with memory._store.view() as view:
         stands = any(each.id == id_ for each in erasures(view))
-    found, files, size = _look(memory, Looking(prints, tuple(texts)), progress)
+    found, files, size = _look(memory, Looking(prints, tuple(texts), hidden), progress)
     return {"erasure": id_, "remembered": stands, "found": sorted(found), "files": files, "bytes": size}
 
 
@@ -185,10 +212,18 @@ def forget(memory: Memory, id_: str, *, now_ms: int) -> Erasure:
     """Take back that something stays erased."""
     with memory._store.writer() as writer:
         erasure = forget_erasure(writer, memory.config.host, id_, now_ms=now_ms)
-        if erasure.lines:
-            look_again(writer, memory.config.host)
+        if erasure.lines or erasure.masks:
+            look_again(writer, memory.config.host, _keys_of(writer.view(), erasure))
         writer.commit()
     return erasure
+
+
+def _keys_of(view: View, erasure: Erasure) -> frozenset[bytes]:
+    """The keys of the lines that an erasure altered."""
+    if not erasure.masks:
+        return frozenset()
+    keys = (key for source in view.sources() if source.thinned for key in view.line_keys(source))
+    return frozenset(key for key in keys if hash_of_line(erasure.salt, key) in erasure.masks)
 
 
 def _lost_projects(view: View, leaving: Leaving) -> set[str]:
@@ -217,8 +252,9 @@ def _erasure(view: View, chosen: Chosen, keys: Iterable[bytes], wanted: Wanted, 
     gone = set(chosen.entries)
     entries = frozenset(hash_of_entry(salt, id_) for id_ in ids_saved(view) if _row_of(view, id_) in gone)
     id_ = secrets.token_hex(6)
+    masks = frozenset(hash_of_line(salt, key) for key in chosen.keys) if chosen.secrets else frozenset()
     return Erasure(
-        id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts, names, entries
+        id_, now_ms, wanted.by, salt, frozenset(sessions), frozenset(lines), counts, names, entries, masks
     )
 
 
@@ -247,15 +283,20 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progres
     """What was done and how it was looked for, without a word of it."""
     salt = secrets.token_bytes(SALT_BYTES)
     prints = Fingerprints.of(salt, chosen.texts)
+    secrets_ = list(chosen.secrets.known) if chosen.secrets is not None else []
+    known = [text for text in secrets_ if len(text) >= _TOLD_CHARS and not text.isalpha()]
     with memory._store.view() as view:
         info = view.info()
-    looking = Looking(prints)
+    looking = Looking(prints, known=known)
     places, files, size = _look(memory, looking, progress)
     # By what stays: others said the same, of which nothing can be proven.
     said = places.pop(LINES, set())
     said |= _said_in_texts(memory, looking, places.get(TEXTS, set()) - said)
     unique = prints.without(said)
     found = {where for where, told in places.items() if told - said}
+    still = {text for _, text in said}
+    hidden = SecretPrints.of(salt, (text for text in known if text.encode() not in still))
+    about = _about_secrets(chosen, hidden, len(known)) if chosen.secrets is not None else {}
     return {
         "receipt": RECEIPT,
         "id": erasure.id,
@@ -269,12 +310,27 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progres
         "verified": {
             "files": files,
             "bytes": size,
-            "stretches": len(unique.prints),
+            "stretches": len(unique.prints) + len(known) - len(still) if known else len(unique.prints),
             "said_elsewhere": len(said),
             "found": sorted(found),
         },
+        **about,
         "not_touched": named_elsewhere(memory),
+        "copies": [each.path for each in copies_of(memory.config.state, chosen)],
         "not_known": list(NOT_KNOWN),
+    }
+
+
+def _about_secrets(chosen: Chosen, prints: SecretPrints, looked_for: int) -> dict[str, Any]:
+    assert chosen.secrets is not None
+    return {
+        "secrets": {
+            "kinds": dict(chosen.kinds),
+            "different": len(chosen.secrets.known),
+            "looked_for": looked_for,
+            "fingerprints": prints.packed(),
+            "with_fingerprint": len(prints.prints),
+        }
     }
 
 
@@ -310,11 +366,17 @@ def _everything(memory: Memory) -> Iterator[tuple[str, bytes]]:
 
 
 def own_files(chosen: Chosen, host: str) -> list[str]:
-    """The agents' own files, as far as they are there, of the sessions of this host that went whole."""
+    """The agents' own files, as far as they are there, of the sessions of this host that went whole; of
+    secrets, those that still hold one.
+    """
     paths = {
         path
         for each in chosen.sessions
-        if each.whole and each.session.host == host and is_conversation(each.session.facts.agent)
+        if (each.whole or chosen.secrets is not None)
+        and each.session.host == host
+        and is_conversation(each.session.facts.agent)
         for path in each.paths
     }
+    if chosen.secrets is not None:  # of a session in a database, the database
+        paths |= {path.rpartition("#")[0] for path in paths if "#" in path}
     return sorted(each for each in paths if os.path.isfile(each) and not os.path.islink(each))

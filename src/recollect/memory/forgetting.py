@@ -6,13 +6,16 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from recollect.memory import Memory
     from recollect.memory.choosing import Chosen
+    from recollect.memory.copies import Copy
     from recollect.store.contract import Writer
     from recollect.values.erasures import Erased, Erasure, Wanted
     from recollect.values.reports import Progress
+    from recollect.values.stored import Session
 
 
 class Forgetting:
@@ -33,6 +36,21 @@ class Forgetting:
         from recollect.memory.erasing import rehearse
 
         return rehearse(self._memory, wanted, progress)
+
+    def session_to_erase(self, prefix: str, host: str = "") -> Session:
+        """The session whose id starts so, on a host where that is needed to tell it from another one's."""
+        from recollect.memory.choosing import named_session
+        from recollect.search.projects import by_name, named
+
+        with self._memory.view() as view:
+            return named_session(by_name(named(view)), prefix, host)
+
+    def secret_glimpses(self, would: Chosen) -> list[tuple[str, str]]:
+        """Of each kind of secret that would go, one place, masked."""
+        from recollect.memory.masking import glimpses_of
+
+        with self._memory.view() as view:
+            return glimpses_of(getattr(view, "base", view), would, 20, 72)
 
     def glimpses(self, would: Chosen, wanted: Wanted) -> list[str]:
         """A few lines of what would go by a text or a pattern, secrets masked."""
@@ -85,6 +103,20 @@ class Forgetting:
         from recollect.memory.erasing import own_files
 
         return own_files(chosen, self._memory.config.host)
+
+    def note_copy(
+        self, path: str | os.PathLike[str], kind: str, sessions: Iterable[str] | None, *, masked: bool = False
+    ) -> None:
+        """Remember that a file was made of some sessions, by their ids, or of everything: erase names it."""
+        from recollect.memory.copies import note_copy
+
+        note_copy(self._memory.config.state, path, kind, sessions, masked=masked, now_ms=_now_ms())
+
+    def copies_of_erased(self, chosen: Chosen) -> list[Copy]:
+        """The copies that were made, are still there, and may hold what was erased."""
+        from recollect.memory.copies import copies_of
+
+        return copies_of(self._memory.config.state, chosen)
 
     def _cleared(self, writer: Writer) -> Erased:
         """What was erased; what is left of things made of it goes before anything new comes."""

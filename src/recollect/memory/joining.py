@@ -43,6 +43,14 @@ class Joining:
         def checkpoint(self) -> object: ...
         def view(self) -> contextlib.AbstractContextManager[View]: ...
         def threads(self) -> list[Thread]: ...
+        def note_copy(
+            self,
+            path: str | os.PathLike[str],
+            kind: str,
+            sessions: Iterable[str] | None,
+            *,
+            masked: bool = False,
+        ) -> None: ...
 
     def merge(
         self, stores: Iterable[str | os.PathLike[str]], *, own: bool = False, progress: Progress | None = None
@@ -103,7 +111,7 @@ class Joining:
         Secrets in their lines are masked, unless `redacted` is False; then their logs are exact. A session
         with no time of its own is in no span of time. The new store appears whole, or not at all.
         """
-        from recollect.export.part import split
+        from recollect.export.part import split, with_subagents
 
         at = location(target)
         if has_store(at) or os.path.lexists(at):
@@ -123,7 +131,11 @@ class Joining:
                 hint = "`recollect sessions` and `recollect projects` list what there is"
                 raise NotFound("no session fits", hint=hint)
             with _made(at) as new, new.writer() as writer:
-                return split(view, chosen, writer, redacted=redacted, progress=progress)
+                report = split(view, chosen, writer, redacted=redacted, progress=progress)
+            if isinstance(at, Path):
+                ids = [each.facts.id for each in with_subagents(chosen, view.sessions())]
+                self.note_copy(at, "part", ids, masked=redacted)
+            return report
 
     def _named(self, view: View, session: str, thread: str) -> Sequence[Session]:
         """The session of an id, or those of its thread; all of them without either."""

@@ -66,6 +66,7 @@ class LiveNotes:
         self._journal, self._tail = Journal(self._store, disk), JournalTail(self._store)
         self._is_loaded = False
         self._fold_at_bytes = FOLD_BYTES
+        self._written_ms = 0  # when anything here was last changed, by whatever clock
 
     def close(self) -> None:
         self._journal.close()
@@ -75,7 +76,7 @@ class LiveNotes:
         frames = self._tail.news() if self._is_loaded else None
         while frames is None:
             yield ANEW
-            yield from self._load()
+            yield from map(self._seen, self._load())
             self._is_loaded = True
             frames = self._tail.news()
         for payload in frames:
@@ -83,7 +84,7 @@ class LiveNotes:
 
     def save(self, session: str, notes: Sequence[NewNote], *, title: str = "") -> None:
         """Keep some notes of a session, with one write; `title`: what the session is called from now on."""
-        at_ms = time.time_ns() // 1_000_000
+        at_ms = self._moment_ms()
         lines = [checked_line(note, at_ms) for note in notes]
         if title:
             lines.append(line_of({"type": SESSION, "time_ms": at_ms, "title": title}))
@@ -91,8 +92,17 @@ class LiveNotes:
 
     def delete(self, session: str, ids: Sequence[str]) -> None:
         """Take some notes of a session back, with one write; there must be notes of these ids."""
-        at_ms = time.time_ns() // 1_000_000
+        at_ms = self._moment_ms()
         self._append(session, [line_of(delete_record(each, at_ms)) for each in ids])
+
+    def _moment_ms(self) -> int:
+        """Now, and later than all that is known: what was written later is known to be later in any store."""
+        self._written_ms = max(time.time_ns() // 1_000_000, self._written_ms + 1)
+        return self._written_ms
+
+    def _seen(self, note: Note) -> Note:
+        self._written_ms = max(self._written_ms, note.updated_ms)
+        return note
 
     def _append(self, session: str, lines: Sequence[bytes]) -> None:
         self._fold_if_long()
@@ -155,7 +165,7 @@ class LiveNotes:
             if isinstance(record, dict) and record.get("type") == DELETE:
                 yield Gone(session, str(record.get("id")))
             elif (note := note_of(record, session)) is not None:
-                yield note
+                yield self._seen(note)
 
 
 def is_below(session: str, below: str) -> bool:

@@ -177,6 +177,16 @@ def write_target(path: Path, pieces: Iterable[bytes], *, force: bool = False) ->
     return write_file(path, pieces, force=force)
 
 
+def note_converted(config: Config, path: Path, sessions: Iterable[str]) -> None:
+    """Remember for a memory that a store was made of logs that it may have too."""
+    import time
+
+    from recollect.memory.copies import CONVERTED, note_copy
+
+    now_ms = time.time_ns() // 1_000_000
+    note_copy(config.state, path, CONVERTED, sessions, masked=False, now_ms=now_ms)
+
+
 def spooled(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Take all pieces at once, and hand them on at whatever pace they are wanted."""
     from recollect.export.files import spooled

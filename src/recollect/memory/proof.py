@@ -4,6 +4,10 @@ A receipt holds no text. What it looks by are *fingerprints*: keyed hashes of st
 texts that went. Stretches of every file that begin alike are hashed the same way and compared; a hit is
 confirmed by a second keyed hash. A text that the person gives is looked for as it is. Both are looked for
 plainly, in UTF-16 and inside of base64, at all three alignments.
+
+Of a secret what stands around it is known, and a hash that adds up bytes would give away the few that are
+not. So of the hash that finds places only 24 bits are kept, of 20 bytes of the secret alone, and nothing at
+all of one that is short or plain enough to be guessed.
 """
 
 from __future__ import annotations
@@ -21,12 +25,16 @@ from typing import Any
 import numpy as np
 
 from recollect.memory.choosing import forms_of
+from recollect.memory.needles import Needles
 
 STRETCH_BYTES = 32
 FINGERPRINTS_MAX = 2000
 _PIECE_BYTES = 4 << 20
 _CHECK_BYTES = 8
 _HASHED_AT_ONCE = 1 << 19
+SECRET_BYTES = 20
+_SECRET_BITS = 24
+_SECRET_RUN = re.compile(rb"[!-~]{20,}")
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{40,}")
 _Array = np.ndarray[Any, Any]
 
@@ -62,10 +70,59 @@ class Fingerprints:
         return cls(salt, frozenset((int.from_bytes(each[:8], "little"), each[8:]) for each in pieces))
 
 
+@dataclass(frozen=True, slots=True)
+class SecretPrints:
+    """Of the last bytes of secrets: (a few bits of a rolling hash, a keyed one) each."""
+
+    salt: bytes
+    prints: frozenset[tuple[int, bytes]]
+
+    @classmethod
+    def of(cls, salt: bytes, secrets: Iterable[str]) -> SecretPrints:
+        """Of each that nobody could guess; others give none."""
+        ends = sorted({end for each in secrets if (end := _unguessable(each))})
+        step = max(len(ends) // FINGERPRINTS_MAX, 1)
+        return cls(salt, frozenset(_secret_print(salt, end) for end in ends[::step][:FINGERPRINTS_MAX]))
+
+    def packed(self) -> str:
+        data = b"".join(sorted(hash_.to_bytes(3, "little") + check for hash_, check in self.prints))
+        return base64.b64encode(data).decode("ascii")
+
+    @classmethod
+    def unpacked(cls, salt: bytes, text: str) -> SecretPrints:
+        data, size = base64.b64decode(text, validate=True), 3 + _CHECK_BYTES
+        pieces = (data[at : at + size] for at in range(0, len(data) - size + 1, size))
+        return cls(salt, frozenset((int.from_bytes(each[:3], "little"), each[3:]) for each in pieces))
+
+    def found_in(self, data: bytes, marked: _Array) -> set[tuple[int, bytes]]:
+        """Which of them are in some bytes, wherever they begin; `marked`: their first parts, by number."""
+        found: set[tuple[int, bytes]] = set()
+        for start in range(0, len(data), _HASHED_AT_ONCE):
+            part = data[start : start + _HASHED_AT_ONCE + SECRET_BYTES - 1]
+            at = np.flatnonzero(marked[_rolled(part, self.salt)])
+            found |= {_secret_print(self.salt, part[n : n + SECRET_BYTES]) for n in at.tolist()}
+        return found & self.prints
+
+    def marked(self) -> _Array:
+        marked = np.zeros(1 << _SECRET_BITS, bool)
+        marked[[hash_ for hash_, _ in self.prints]] = True
+        return marked
+
+
 class Looking:
     """Searches bytes for fingerprints and for texts, in every form."""
 
-    def __init__(self, prints: Fingerprints | None = None, texts: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        prints: Fingerprints | None = None,
+        texts: Sequence[str] = (),
+        secrets: SecretPrints | None = None,
+        known: Iterable[str] = (),
+    ) -> None:
+        """`known`: texts of which there may be many, each told as (-1, its bytes)."""
+        self._secrets = secrets if secrets is not None and secrets.prints else None
+        self._marked = self._secrets.marked() if self._secrets is not None else np.zeros(0, bool)
+        self._needles = Needles((form, text) for text in known for form in _written(text))
         self._prints = prints
         self._texts = [form for text in texts for form in _written(text)]
         wanted = sorted({hash_ for hash_, _ in prints.prints} if prints is not None else ())
@@ -76,9 +133,12 @@ class Looking:
         found: set[tuple[int, bytes]] = set()
         if any(form in data for form in self._texts):
             found.add((0, b""))
-        if len(self._wanted):
-            for form in _readings(data):
+        found |= {(-1, text.encode("utf-8", "surrogatepass")) for _, text in self._needles.found_in(data)}
+        for form in _readings(data) if len(self._wanted) or self._secrets is not None else ():
+            if len(self._wanted):
                 found |= self._matches(form)
+            if self._secrets is not None:
+                found |= self._secrets.found_in(form, self._marked)
         return found
 
     def _matches(self, data: bytes) -> set[tuple[int, bytes]]:
@@ -157,6 +217,45 @@ def _beginnings(salt: bytes) -> _Array:
 def _factors(salt: bytes) -> _Array:
     drawn = hashlib.shake_128(b"factors" + salt).digest(8 * STRETCH_BYTES)
     return np.asarray(np.frombuffer(drawn, np.uint64) | np.uint64(1))
+
+
+def _unguessable(secret: str) -> bytes:
+    """The last bytes of the longest run in a secret, if they are many and mixed; b"" for any other."""
+    run = max(_SECRET_RUN.findall(secret.encode("utf-8", "surrogatepass")), key=len, default=b"")
+    end: bytes = run[-SECRET_BYTES:]
+    letters = end.decode("ascii")
+    mixed = any(map(str.isdigit, letters)) and any(map(str.isalpha, letters)) and len(set(letters)) >= 10
+    return end if len(end) == SECRET_BYTES and mixed else b""
+
+
+def _secret_print(salt: bytes, end: bytes) -> tuple[int, bytes]:
+    (hash_,) = _rolled(end, salt).tolist()
+    return hash_, hashlib.blake2b(b"secret" + end, digest_size=_CHECK_BYTES, key=salt).digest()
+
+
+def _rolled(data: bytes, salt: bytes) -> _Array:
+    """The first bits of a keyed hash of as many bytes as of a secret are kept, from every place on."""
+    if len(data) < SECRET_BYTES:
+        return np.zeros(0, np.int64)
+    numbers, powers, back = _rolling(salt)
+    summed = np.zeros(len(data) + 1, np.uint64)
+    np.cumsum(numbers[np.frombuffer(data, np.uint8)] * powers[: len(data)], out=summed[1:])
+    places = len(data) - SECRET_BYTES + 1
+    hashes = (summed[SECRET_BYTES:] - summed[:places]) * back[:places]
+    return np.asarray(hashes >> np.uint64(64 - _SECRET_BITS), np.int64)
+
+
+@functools.lru_cache(4)
+def _rolling(salt: bytes) -> tuple[_Array, _Array, _Array]:
+    """A number for each byte, and the powers of another one and of its inverse."""
+    drawn = np.frombuffer(hashlib.shake_128(b"secrets" + salt).digest(8 * 257), np.uint64)
+    base = int(drawn[0]) | 1
+    powers = []
+    for each in (base, pow(base, -1, 1 << 64)):
+        held = np.full(_HASHED_AT_ONCE + SECRET_BYTES, each, np.uint64)
+        held[0] = 1
+        powers.append(np.cumprod(held, dtype=np.uint64))
+    return drawn[1:], powers[0], powers[1]
 
 
 def _readings(data: bytes) -> Iterator[bytes]:

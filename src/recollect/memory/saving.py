@@ -45,6 +45,7 @@ from recollect.values.notes import (
     milliseconds,
 )
 from recollect.values.notes import SESSION as DEFAULT_SESSION
+from recollect.values.records import BEHIND, Segment
 
 if TYPE_CHECKING:
     import datetime
@@ -54,11 +55,13 @@ if TYPE_CHECKING:
     from recollect.store.contract import View
     from recollect.values.hits import Results
     from recollect.values.notes import Artifact, Vector
+    from recollect.values.stored import Session
 
     Time = float | datetime.datetime | None
 
 FRAME_BYTES = 48 << 20  # of lines in one append; a batch that is longer is several
 FOLD_BYTES = 32 << 20  # of a journal that a save leaves behind: above, it is folded first
+LOOK_BYTES = 1 << 20  # of appends, after which the journal's size is looked at
 READ_BYTES = 1 << 20  # of a journal that a look at notes folds in memory: above, it is folded for good
 _AT_ONCE = 4096
 
@@ -69,6 +72,7 @@ class Saving:
     """The part of a `Memory` that is written by whoever uses it."""
 
     _dims = 0  # of the caller's vectors, once that is known
+    _appended = LOOK_BYTES  # bytes since the journal's size was looked at
     _written_ms = 0  # when something was last saved
 
     def save(
@@ -96,10 +100,12 @@ class Saving:
         """
         if gate and self.worth(text):
             return ""
-        note = NewNote(
-            text, id, session, role, tags, channel, project, author, time, metadata, vector, artifacts
+        name, now_ms = id or _fresh_id(), self._moment_ms()
+        note = _checked(
+            now_ms, text, name, session, role, tags, channel, project, author, time, metadata, vector
         )
-        return self.save_batch([note])[0]
+        self._keep([(note, bool(id), artifacts)])
+        return note.id
 
     def save_batch(self, notes: Iterable[NewNote | str]) -> list[str]:
         """Keep some notes with one write: all of them, or none; returns their ids.
@@ -109,18 +115,9 @@ class Saving:
         now_ms, made = self._moment_ms(), []
         for each in notes:
             given = NewNote(each) if isinstance(each, str) else each
-            made.append((_checked(given, now_ms), bool(given.id), dict(given.artifacts or {})))
-        fresh = iter(_fresh_ids(sum(not again for _, again, _ in made)))
-        self._check_dims([note for note, _, _ in made])
-        lines: dict[str, list[bytes]] = {}
-        ids = []
-        for note, again, artifacts in made:
-            note = note if again else replace(note, id=next(fresh))
-            note, pieces = _with_artifacts(note, artifacts)
-            lines.setdefault(note.session, []).extend([*pieces, _line(note, again=again)])
-            ids.append(note.id)
-        self._append_lines(lines)
-        return ids
+            made.append((_checked_new(now_ms, given), bool(given.id), given.artifacts))
+        self._keep(made)
+        return [note.id for note, _, _ in made]
 
     def update(
         self,
@@ -160,7 +157,7 @@ class Saving:
             changed, artifacts = _changed(note, given, now_ms)
             pieces: list[bytes] = []
             if artifacts is not None:
-                changed, pieces = _with_artifacts(replace(changed, artifacts=()), artifacts)
+                changed, pieces = _with_artifacts(changed, artifacts)
             line = _line(changed, again=True)
             lines.setdefault(changed.session, []).extend([*pieces, line])
             made.append(cast("Note", note_of(_decoded(line), changed.session, line)))
@@ -349,16 +346,33 @@ class Saving:
         self._written_ms = max(_now_ms(), self._written_ms + 1)
         return self._written_ms
 
+    def _keep(self, made: Sequence[tuple[Note, bool, Mapping[str, Artifact] | None]]) -> None:
+        """Append notes with their artifacts; of each, whether there may be one of its id already."""
+        self._check_dims([note for note, _, _ in made])
+        lines: dict[str, list[bytes]] = {}
+        for note, again, artifacts in made:
+            together = lines.setdefault(note.session, [])
+            if artifacts:
+                note, pieces = _with_artifacts(note, artifacts)
+                together += pieces
+            together.append(_line(note, again=again))
+        self._append_lines(lines)
+
     def _append_lines(self, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Make the lines of some sessions durable, those of one session together."""
-        from recollect.values.records import BEHIND, Segment
-
         memory = self._memory
-        if memory._store.journal_bytes() > FOLD_BYTES:
-            memory._fold_if_free()
         for session, each in lines.items():
             for data in frames_of(each):
-                memory.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
+                self._appended += len(data)
+                if self._appended > LOOK_BYTES:
+                    self._fold_long_journal()
+                memory._store.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
+
+    def _fold_long_journal(self) -> None:
+        """Fold what is in the journal where that is much, so that whoever reads need not."""
+        self._appended = 0
+        if self._memory._store.journal_bytes() > FOLD_BYTES:
+            self._memory._fold_if_free()
 
     @contextlib.contextmanager
     def _notes_view(self) -> Iterator[View]:
@@ -375,10 +389,9 @@ class Saving:
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
         with self._notes_view() as view:
-            row = next((row for row, name in _own_sessions(view).items() if name == session), None)
-            if row is None or count <= 0:
+            held, asked = _own_session(view, session), count
+            if held is None or count <= 0:
                 return []
-            held, asked = view.session_rows()[row], count
             while True:
                 entries = list(view.entries(held, last=asked))
                 found = list(_read_notes(view, session, entries))
@@ -421,9 +434,8 @@ class Saving:
         if not self._dims:
             with self._notes_view() as view:
                 rows = view.session_rows()
-                for row in _own_sessions(view):
-                    told = (dims_of(source.cursor.state) for source in view.sources(rows[row]))
-                    self._dims = self._dims or next(filter(None, told), 0)
+                sources = (source for row in _own_sessions(view) for source in view.sources(rows[row]))
+                self._dims = next(filter(None, (dims_of(each.cursor.state) for each in sources)), 0)
         return self._dims
 
     @property
@@ -431,23 +443,53 @@ class Saving:
         return cast("Memory", self)
 
 
-def _checked(given: NewNote, now_ms: int) -> Note:
+def _checked(
+    now_ms: int,
+    text: str,
+    id_: str,
+    session: str,
+    role: str,
+    tags: Sequence[str],
+    channel: str,
+    project: str,
+    author: str,
+    time: Time,
+    metadata: Mapping[str, Any] | None,
+    vector: Vector | None,
+) -> Note:
     """A note as it is kept; UsageError for what cannot be."""
-    project = checked_name(given.project, "a project")
-    time_ms = milliseconds(given.time, now_ms)
+    project = checked_name(project, "a project") if project else ""
+    time_ms = milliseconds(time, now_ms)
     return Note(
-        checked_name(given.id, "an id"),
-        _checked_session(given.session, project),
-        checked_text(given.text),
-        checked_role(given.role),
-        checked_tags(given.tags),
-        checked_name(given.channel, "a channel", TAG_CHARS_MAX),
+        checked_name(id_, "an id"),
+        _checked_session(session, project),
+        checked_text(text),
+        checked_role(role),
+        checked_tags(tags) if tags else (),
+        checked_name(channel, "a channel", TAG_CHARS_MAX) if channel else "",
         project,
-        checked_name(given.author, "an author"),
+        checked_name(author, "an author") if author else "",
         time_ms,
         now_ms,
-        _checked_metadata(given.metadata),
-        _checked_vector(given.vector),
+        _checked_metadata(metadata),
+        _checked_vector(vector),
+    )
+
+
+def _checked_new(now_ms: int, given: NewNote) -> Note:
+    return _checked(
+        now_ms,
+        given.text,
+        given.id or _fresh_id(),
+        given.session,
+        given.role,
+        given.tags,
+        given.channel,
+        given.project,
+        given.author,
+        given.time,
+        given.metadata,
+        given.vector,
     )
 
 
@@ -484,20 +526,18 @@ def _checked_vector(vector: Vector | None) -> bytes:
 def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, dict[str, Artifact] | None]:
     """A note with what is given changed; and its artifacts, where those change."""
     made = _checked(
-        NewNote(
-            given.get("text", note.text),
-            note.id,
-            note.session,
-            given.get("role", note.role),
-            given.get("tags", note.tags),
-            given.get("channel", note.channel),
-            note.project,
-            given.get("author", note.author),
-            given.get("time", note.time_ms / 1000),
-            given.get("metadata", note.metadata),
-            given.get("vector"),
-        ),
         now_ms,
+        given.get("text", note.text),
+        note.id,
+        note.session,
+        given.get("role", note.role),
+        given.get("tags", note.tags),
+        given.get("channel", note.channel),
+        note.project,
+        given.get("author", note.author),
+        given.get("time", note.time_ms / 1000),
+        given.get("metadata", note.metadata),
+        given.get("vector"),
     )
     vector = made.vector if "vector" in given else note.vector
     moment = max(now_ms, note.updated_ms + 1)
@@ -507,8 +547,6 @@ def _changed(note: Note, given: Mapping[str, Any], now_ms: int) -> tuple[Note, d
 
 def _with_artifacts(note: Note, artifacts: Mapping[str, Artifact]) -> tuple[Note, list[bytes]]:
     """A note that refers to its artifacts, and the lines that these are."""
-    if not artifacts:
-        return note, []
     from recollect.agents.memory.artifacts import packed, pieces
 
     lines, kept = [], []
@@ -525,11 +563,14 @@ def _line(note: Note, *, again: bool) -> bytes:
 
 def checked_line(given: NewNote, at_ms: int) -> bytes:
     """The line of a note that has an id; UsageError for what cannot be kept."""
-    return _line(_checked(given, at_ms), again=True)
+    return _line(_checked_new(at_ms, given), again=True)
 
 
 def frames_of(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines as the bytes of appends, as few as there can be."""
+    if len(lines) == 1:
+        yield lines[0] + b"\n"
+        return
     together: list[bytes] = []
     size = 0
     for line in lines:
@@ -549,13 +590,45 @@ def notes_in(view: View, is_wanted: Callable[[str], bool]) -> Iterator[Note]:
             yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
 
 
-def _own_sessions(view: View) -> dict[int, str]:
-    """The sessions that notes are in, by row: this person's own."""
-    clues = view.session_clues()
-    mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
-    rows = view.session_rows()
-    told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
-    return {row: rows[row].facts.id for row, at in told if at in mine}
+class _OwnSessions(Mapping[int, str]):
+    """The ids of the sessions that notes are in, by row: this person's own, each read when asked for."""
+
+    def __init__(self, view: View) -> None:
+        clues = view.session_clues()
+        mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
+        told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
+        self._ids: dict[int, str | None] = {row: None for row, at in told if at in mine}
+        self._sessions = view.session_rows()
+
+    def __getitem__(self, row: int) -> str:
+        if (known := self._ids[row]) is None:
+            known = self._ids[row] = self._sessions[row].facts.id
+        return known
+
+    def __contains__(self, row: object) -> bool:
+        return row in self._ids
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def _own_sessions(view: View) -> _OwnSessions:
+    from recollect.search.projects import worked_out
+
+    return worked_out(view, _OwnSessions)
+
+
+def _own_session(view: View, id_: str) -> Session | None:
+    """This person's session of notes of that id; found without reading the others where no other has it."""
+    with contextlib.suppress(NotFound):
+        found = view.find_session(id_)
+        if (found.facts.id, found.facts.agent, found.imported) == (id_, MEMORY, False):
+            return found
+    row = next((row for row, name in _own_sessions(view).items() if name == id_), None)
+    return None if row is None else view.session_rows()[row]
 
 
 def _newest_lines(
@@ -598,10 +671,9 @@ def _decoded(line: bytes) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def _fresh_ids(count: int) -> list[str]:
-    """Ids that nobody has: 16 hexadecimal digits each."""
-    drawn = os.urandom(8 * count).hex()
-    return [drawn[at : at + 16] for at in range(0, 16 * count, 16)]
+def _fresh_id() -> str:
+    """An id that nobody has: 16 hexadecimal digits."""
+    return os.urandom(8).hex()
 
 
 def _now_ms() -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, unquote
@@ -44,7 +44,7 @@ def redact(text: str) -> Redacted:
     """The text with every secret in it masked."""
     if not has_secret(text):
         return Redacted(text)
-    texts, found = _settle([text])
+    texts, found, _ = settle([text])
     return Redacted(texts[0], found)
 
 
@@ -79,7 +79,7 @@ def redact_object(value: Any) -> tuple[Any, Counter[str]]:
 def _mask_in_place(leaves: list[tuple[Any, Any]], tables: list[dict[Any, Any]]) -> Counter[str]:
     keys = list({key: None for table in tables for key in table if _may_hold(key)})
     kinds = [_field_kind(place, key) for place, key in leaves]
-    texts, found = _settle([place[key] for place, key in leaves] + keys, kinds)
+    texts, found, _ = settle([place[key] for place, key in leaves] + keys, kinds)
     for (place, key), text in zip(leaves, texts, strict=False):
         place[key] = text
     renamed = {old: new for old, new in zip(keys, texts[len(leaves) :], strict=True) if old != new}
@@ -94,17 +94,19 @@ def _may_hold(key: Any) -> bool:
 
 
 def _field_kind(place: Any, key: Any) -> str:
-    """What a string is by the name of its field, by the name beside it, or by the option before it.
+    name = field_name(place, key)
+    return field_kind(name, place[key]) if isinstance(name, str) else ""
+
+
+def field_name(place: Any, key: Any) -> Any:
+    """What a string is called: by its field, by the name beside it, or by the option before it.
 
     `{"name": "DB_PASSWORD", "value": ...}`, `["--token", ...]`
     """
     if isinstance(key, str):
-        name = place.get("name", place.get("key")) if key == "value" else key
-    else:
-        name = place[key - 1] if isinstance(key, int) and key > 0 else None
-        if not isinstance(name, str) or not name.startswith("-"):
-            return ""
-    return field_kind(name, place[key]) if isinstance(name, str) else ""
+        return place.get("name", place.get("key")) if key == "value" else key
+    name = place[key - 1] if isinstance(key, int) and key > 0 else None
+    return name if isinstance(name, str) and name.startswith("-") else None
 
 
 def _rename(table: dict[Any, Any], renamed: dict[str, str]) -> None:
@@ -120,22 +122,25 @@ def _rename(table: dict[Any, Any], renamed: dict[str, str]) -> None:
 # -- rounds -----------------------------------------------------------------------------------
 
 ROUNDS = 4
-_MASK = re.compile(r"(\[redacted:[a-z0-9-]{1,40}\])")
+MASK = re.compile(r"(\[redacted:[a-z0-9-]{1,40}\])")
 
 
-def _settle(texts: Sequence[str], kinds: Sequence[str] = ()) -> tuple[list[str], Counter[str]]:
+def settle(
+    texts: Sequence[str], kinds: Sequence[str] = (), known: Mapping[str, str] | None = None
+) -> tuple[list[str], Counter[str], dict[str, str]]:
     """The texts after as many rounds as it takes: a mask can lay bare what stood glued to the secret.
 
-    `kinds` says which texts are a secret as a whole. A text that does not settle was made not to, and is
-    masked as a whole.
+    `kinds` says which texts are a secret as a whole, `known` what else is one, with its kind. A text that
+    does not settle was made not to, and is masked as a whole. Returns also what was found, with its kind.
     """
     settled, found = list(texts), Counter(filter(None, kinds))
-    known = {text: kind for text, kind in zip(texts, kinds, strict=False) if kind}
+    known = {**(known or {}), **{text: kind for text, kind in zip(texts, kinds, strict=False) if kind}}
     for at, kind in enumerate(kinds):
         settled[at] = _mask(kind) if kind else settled[at]
-    stale = list(range(len(settled)))
+    stale, secrets = list(range(len(settled))), dict(known)
     for _ in range(ROUNDS):
         stale = _round(settled, stale, known, found)
+        secrets |= known
         if not stale:
             break
         known = {}
@@ -143,7 +148,7 @@ def _settle(texts: Sequence[str], kinds: Sequence[str] = ()) -> tuple[list[str],
         if has_secret(settled[at]):
             settled[at] = _mask("unsettled")
             found["unsettled"] += 1
-    return settled, found
+    return settled, found, secrets
 
 
 def _round(texts: list[str], stale: list[int], known: dict[str, str], found: Counter[str]) -> list[int]:
@@ -171,7 +176,7 @@ def _round(texts: list[str], stale: list[int], known: dict[str, str], found: Cou
 
 def _pieces(text: str) -> list[str]:
     """Text and masks by turns: what stands in a mask is read no more."""
-    return _MASK.split(text) if "[redacted:" in text else [text]
+    return MASK.split(text) if "[redacted:" in text else [text]
 
 
 def _mask(kind: str) -> str:

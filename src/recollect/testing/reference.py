@@ -37,7 +37,7 @@ from recollect.store.leaving import NOTHING, Choice, Leaving
 from recollect.store.merge import TOKENS, ChargedUsage, merge_facts
 from recollect.store.walks import clues_of
 from recollect.values.errors import NotFound, StoreBusy, StoreMissing
-from recollect.values.ids import line_key, name_key, short_id
+from recollect.values.ids import name_key, short_id
 from recollect.values.records import (
     HIDDEN,
     Cursor,
@@ -281,7 +281,13 @@ class ReferenceView:
         found = [e for e in found if e.id == prefix] or [e for e in found if "." in prefix or "." not in e.id]
         if len({e.id for e in found}) != 1:
             raise NotFound(f"{len(found)} entries' ids start with {prefix!r}", hint="give more of the id")
-        return self.entries_at([found[0].row])[0]
+        altered = {
+            row
+            for each in self._state.lines.values()
+            if each.line.flags & LineFlag.ALTERED
+            for row in each.entries
+        }
+        return self.entries_at([next((e for e in found if e.row not in altered), found[0]).row])[0]
 
     def session_rows(self) -> dict[int, Session]:
         state = self._state
@@ -318,7 +324,15 @@ class ReferenceView:
 
     def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
         held = [self._state.lines[row].line for row in lines]
-        return [StoredLine(each.data, each.flags, each.parsed.type if each.parsed else "") for each in held]
+        return [
+            StoredLine(
+                each.data,
+                each.flags,
+                each.parsed.type if each.parsed else "",
+                each.known_by if each.flags & LineFlag.ALTERED and each.data else b"",
+            )
+            for each in held
+        ]
 
     def record_lines(self, records: Sequence[str]) -> list[list[tuple[int, int]]]:
         found: dict[str, list[tuple[int, int]]] = {each: [] for each in records if each}
@@ -331,7 +345,7 @@ class ReferenceView:
     def line_keys(self, source: Source) -> Iterator[bytes]:
         assert isinstance(source, _NumberedSource)
         held = (self._state.lines[row] for row in self._state.sources[source.number].lines)
-        return (each.evicted_key or line_key(each.line.data) for each in held)
+        return (each.evicted_key or each.line.known_by for each in held)
 
     def kept_lines(self, source: Source) -> list[KeptLine]:
         assert isinstance(source, _NumberedSource)
@@ -545,6 +559,7 @@ class ReferenceWriter(ReferenceView):
         versions = [s for s in self._state.sources.values() if (s.host, s.file.path) == (host, file.path)]
         source = self._held(file, host, number, restart)
         again = restart and file.framing == Framing.DOCUMENT and bool(versions)
+        restart_of = next((each for each in reversed(versions) if each is not source), None)
         if source.cursor.waiting:
             source.lines.pop()
         if not source.lines:
@@ -556,7 +571,7 @@ class ReferenceWriter(ReferenceView):
         before = len(self._state.entries)
         known = []
         for line in lines:
-            equal = [row for row in stored.get(line.data, ()) if row not in own and self._equal(row, line)]
+            equal = [row for row in stored.get(_mark(line), ()) if row not in own and self._equal(row, line)]
             equal = [row for row in equal if not (again and self._gone(self._state.lines[row].entries))]
             row = next((n for n in equal if n >= source.expected), equal[0] if equal else -1)
             source.expected = row + 1 if row >= 0 else source.expected
@@ -571,7 +586,9 @@ class ReferenceWriter(ReferenceView):
             self._replace_version(versions, source, session)
         elif restart and versions and versions[-1].cursor.thinned:
             self._stand_in_place(versions[-1], source, session)
-        if any(line.kept is not None for line in lines):
+        if restart_of is not None and file.framing == Framing.LINES:
+            self._unmask(restart_of, source, session)
+        if any(line.kept is not None or line.key for line in lines):
             cursor = replace(cursor, thinned=True)
         for row, old, line in zip(source.lines[len(source.lines) - len(lines) :], known, lines, strict=True):
             if not old and line.parsed is not None:
@@ -635,6 +652,27 @@ class ReferenceWriter(ReferenceView):
             before, behind = ([n for n in part if n not in new] for part in (order[:at], order[at:]))
             session.shows = dict.fromkeys([*before, *(n for n in new if not self._gone([n])), *behind])
 
+    def _unmask(self, older: _Source, source: _Source, session: _Session) -> None:
+        """Show lines in the place of what they were altered to in the version before."""
+        altered = {
+            held.line.known_by: row
+            for row in older.lines
+            if (held := self._state.lines[row]).line.flags & LineFlag.ALTERED and held.line.data
+        }
+        for row in source.lines:
+            line = self._state.lines[row].line
+            before = altered.get(line.known_by) if not line.flags & LineFlag.ALTERED else None
+            if before is None:
+                continue
+            own = [n for n in self._state.lines[row].entries if n in session.shows]
+            gone = [n for n in self._state.lines[before].entries if n in session.shows]
+            gone = self._changeable(gone, source)
+            if own and gone:
+                order = [n for n in session.shows if n not in own]
+                at = order.index(gone[0])
+                session.shows = dict.fromkeys([*order[:at], *own, *order[at:]])
+                self._drop(gone, session)
+
     def _drop(self, rows: Sequence[int], session: _Session) -> None:
         for row in rows:
             held = self._state.entries[row]
@@ -644,13 +682,14 @@ class ReferenceWriter(ReferenceView):
         session.shows = {n: None for n in session.shows if n not in rows}
 
     def _stored_before(self, lines: Sequence[Line]) -> dict[bytes, tuple[int, ...]]:
-        """The rows of lines with the same bytes, before any of these is added."""
-        return {line.data: self._state.same.get(line.data, ()) for line in lines}
+        """The rows of lines that are the same, before any of these is added."""
+        return {_mark(line): self._state.same.get(_mark(line), ()) for line in lines}
 
     def _equal(self, row: int, line: Line) -> bool:
         """Whether a line is stored once for both; a half-written one never is."""
         partial = LineFlag.PENDING | LineFlag.CONTINUES
-        same = self._state.lines[row].line.flags & partial == line.flags & partial
+        held = self._state.lines[row].line
+        same = bool(held.data) and held.flags & partial == line.flags & partial
         return bool(line.data) and same and not line.flags & LineFlag.PENDING
 
     def _add(self, line: Line, number: int, session: _Session) -> int:
@@ -661,12 +700,12 @@ class ReferenceWriter(ReferenceView):
         self._next_line += 1
         self._next_entry += len(parsed)
         state.lines[row] = _Line(line, rows, line.kept.key if line.kept is not None else b"")
-        state.same[line.data] = (*state.same.get(line.data, ()), row)
+        state.same[_mark(line)] = (*state.same.get(_mark(line), ()), row)
         for usage_key, counted in line.kept.usages if line.kept is not None else ():
             self._charge(usage_key, counted, row, number)
         if line.parsed is None:
             return row
-        key = int.from_bytes(line_key(line.data)[:8], "little")
+        key = int.from_bytes(line.known_by[:8], "little")
         for part, (at, entry) in enumerate(zip(rows, parsed, strict=True)):
             call = f"{name_key(entry.call):016x}" if entry.call else ""
             state.entries[at] = StoredEntry(
@@ -948,19 +987,24 @@ def _whole_lines(state: _State, rows: Iterable[int]) -> set[int]:
     return found | (set(line) if chosen & set(line) else set())
 
 
+def _mark(line: Line) -> bytes:
+    """What lines of which one stands for the other have in common."""
+    return line.known_by + (b"*" if line.flags & LineFlag.ALTERED else b"")
+
+
 def _forget_line(state: _State, row: int) -> None:
-    data, gone = state.lines[row].line.data, state.lines.pop(row).entries
-    state.same[data] = tuple(other for other in state.same.get(data, ()) if other != row)
+    mark, gone = _mark(state.lines[row].line), state.lines.pop(row).entries
+    state.same[mark] = tuple(other for other in state.same.get(mark, ()) if other != row)
     _forget_entries(state, gone)
     state.usage = {key: counted for key, counted in state.usage.items() if counted.line != row}
 
 
 def _forget_bytes(state: _State, row: int) -> None:
     held = state.lines[row]
-    data, flags = held.line.data, held.line.flags | LineFlag.ALTERED
-    state.same[data] = tuple(other for other in state.same.get(data, ()) if other != row)
+    mark, flags = _mark(held.line), held.line.flags | LineFlag.ALTERED
+    state.same[mark] = tuple(other for other in state.same.get(mark, ()) if other != row)
     parsed = replace(held.line.parsed, entries=(), usages=()) if held.line.parsed is not None else None
-    state.lines[row] = _Line(Line(b"", flags, parsed), (), held.evicted_key or line_key(data))
+    state.lines[row] = _Line(Line(b"", flags, parsed), (), held.evicted_key or held.line.known_by)
     _forget_entries(state, held.entries)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from recollect.store.contract import Array, BulkWriter, Store, View, Writer, carry_vectors
 from recollect.store.registry import location, open_store
+from recollect.testing.altered import AlteredContract
 from recollect.testing.derived import DerivedContract
 from recollect.testing.imported import ImportedContract
 from recollect.testing.leaving import LeavingContract
@@ -154,7 +155,9 @@ def shown(view: View) -> dict[str, Any]:
     }
 
 
-class StoreContract(DerivedContract, ReplacingContract, ImportedContract, LeavingContract, SizesContract):
+class StoreContract(
+    DerivedContract, ReplacingContract, ImportedContract, LeavingContract, SizesContract, AlteredContract
+):
     """What every store promises. An engine's test class inherits it and gives three fixtures.
 
     `store`: an empty store. `empty`: another one. `reopen`: makes another handle on `store`, as another

@@ -20,19 +20,21 @@ SALT_BYTES = 16
 class Erasure:
     """One erasing: when, by what kind of choice, how much, and the hashes of what went.
 
-    `entries` are those that saved threads name, `names` of the small files that hooks keep of what went. As
-    long as it is not `is_cleared`, they and whatever else was made of the old rows may still be there.
+    `entries` are those that saved threads name, `names` of the small files that hooks keep of what went.
+    `masks` are lines that stayed, altered: their secrets went. As long as it is not `is_cleared`, they and
+    whatever else was made of the old rows may still be there.
     """
 
     id: str
     time_ms: int
-    by: str  # session, entry, thread, project, host, time, match, regex
+    by: str  # session, entry, thread, project, host, time, match, regex, secrets
     salt: bytes
     sessions: frozenset[bytes]
     lines: frozenset[bytes]
     counts: tuple[tuple[str, int], ...] = ()
     names: frozenset[bytes] = frozenset()
     entries: frozenset[bytes] = frozenset()
+    masks: frozenset[bytes] = frozenset()
     is_cleared: bool = False
 
 
@@ -71,10 +73,13 @@ class Erased:
         self.erasures: Sequence[Erasure] = tuple(erasures)
         self._sessions: dict[bytes, set[bytes]] = {}
         self._lines: dict[bytes, set[bytes]] = {}
+        self._masks: dict[bytes, set[bytes]] = {}
         for each in self.erasures:
             self._sessions.setdefault(each.salt, set()).update(each.sessions)
             if each.lines:
                 self._lines.setdefault(each.salt, set()).update(each.lines)
+            if each.masks:
+                self._masks.setdefault(each.salt, set()).update(each.masks)
 
     def __bool__(self) -> bool:
         return bool(self.erasures)
@@ -87,6 +92,14 @@ class Erased:
     @property
     def has_lines(self) -> bool:
         return bool(self._lines)
+
+    @property
+    def has_masks(self) -> bool:
+        return bool(self._masks)
+
+    def is_masked(self, key: bytes) -> bool:
+        """Whether the secrets of a line were erased inside of it."""
+        return any(hash_of_line(salt, key) in held for salt, held in self._masks.items())
 
     def has_session(self, agent: str, host: str, id_: str) -> bool:
         """Whether a session was erased, so that nothing of it comes back."""
@@ -121,7 +134,8 @@ NOTHING_ERASED = Erased()
 class Wanted:
     """What a person wants erased: sessions by id, thread, project or host; lines by entry, text or time.
 
-    A project, a host and times narrow what text is looked for in.
+    A project, a host and times narrow what text is looked for in. With `secrets` nothing goes but the secrets
+    in what is chosen, or in everything: lines stay, altered.
     """
 
     session: str = ""
@@ -133,12 +147,19 @@ class Wanted:
     regex: str = ""
     since_ms: int = 0
     until_ms: int = 0
+    secrets: bool = False
 
     @property
     def by(self) -> str:
         """What kind of choice it is, without what is asked for."""
-        names = ("session", "thread", "entry", "match", "regex", "project", "host")
+        names = ("secrets", "session", "thread", "entry", "match", "regex", "project", "host")
         return next((name for name in names if getattr(self, name)), "time")
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether some sessions or lines are named."""
+        named = self.session or self.thread or self.entry or self.project or self.host
+        return bool(named or self.since_ms or self.until_ms)
 
     @property
     def is_by_line(self) -> bool:

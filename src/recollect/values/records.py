@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from recollect.light import sources as places
-from recollect.light.segments import pack_segment, unpack_segment
+from recollect.light.segments import segment_head, unpack_segment
+from recollect.values.ids import line_key
 from recollect.values.titles import bare_title, title_line, worth
 
 
@@ -279,13 +281,20 @@ class KeptLine:
 class Line:
     """One source line on its way into a store: its bytes without the newline.
 
-    `kept`: it was evicted in the store that it comes from, and is without bytes.
+    `kept`: it was evicted in the store that it comes from, and is without bytes. `key`: it is altered, and
+    this is the key of the line that its source has.
     """
 
     data: bytes
     flags: int = 0
     parsed: Parsed | None = None
     kept: KeptLine | None = None
+    key: bytes = b""
+
+    @property
+    def known_by(self) -> bytes:
+        """The key of the line as its source has it."""
+        return self.kept.key if self.kept is not None else self.key or line_key(self.data)
 
 
 BEHIND = -1  # where a segment begins of a source that only the journal and the store have
@@ -304,18 +313,9 @@ class Segment:
     data: bytes
 
     def pack(self) -> bytes:
-        source = self.source
-        place = int(source.role), int(source.framing), source.session, source.parent
-        return pack_segment(
-            source.agent,
-            source.path,
-            place,
-            self.host,
-            self.offset,
-            self.data,
-            compressed=source.compressed,
-            own=source.provenance is Provenance.OWN,
-        )
+        # What stands behind is many short segments of one source, whose heads are alike.
+        make = _known_head if self.offset == BEHIND else _head
+        return make(self.source, self.host, self.offset) + self.data
 
     @classmethod
     def unpack(cls, payload: bytes) -> Segment:
@@ -324,6 +324,17 @@ class Segment:
         whose = Provenance.OWN if own else Provenance.UNMARKED
         source = SourceFile(agent, path, Role(role), Framing(framing), session, parent, compressed, whose)
         return cls(source, host, offset, data)
+
+
+def _head(source: SourceFile, host: str, offset: int) -> bytes:
+    place = int(source.role), int(source.framing), source.session, source.parent
+    own = source.provenance is Provenance.OWN
+    return segment_head(
+        source.agent, source.path, place, host, offset, compressed=source.compressed, own=own
+    )
+
+
+_known_head = lru_cache(256)(_head)
 
 
 @dataclass(frozen=True, slots=True)

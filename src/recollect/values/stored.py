@@ -120,11 +120,15 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoredLine:
-    """A line as it was in its source, and what it was taken for."""
+    """A line as it was in its source, and what it was taken for.
+
+    `key`: it is altered, but not evicted, and this is the key of the line that its source had.
+    """
 
     data: bytes
     flags: int
     type: str
+    key: bytes = b""
 
     @property
     def is_evicted(self) -> bool:

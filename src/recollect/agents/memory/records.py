@@ -14,6 +14,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -39,10 +40,12 @@ SESSION: Final = "session"
 ARTIFACT: Final = "artifact"
 DIMS: Final = "dims"  # in the state of a parser
 
+_PLAIN: Final = (str, int, bool, type(None))  # what both writers of JSON write alike
 _ARTIFACTS_MAX: Final = 10_000
 _FLOAT_BYTES: Final = 4
 
 
+@lru_cache(256)
 def notes_file(session: str) -> SourceFile:
     """The source that the notes of a session are kept in."""
     return SourceFile(MEMORY, f"{MEMORY}:{session}", session=session, provenance=Provenance.OWN)
@@ -161,6 +164,8 @@ def dims_of(state: Mapping[str, Any]) -> int:
 
 def metadata_fits(metadata: Mapping[str, Any]) -> bool:
     """Whether metadata is JSON that comes back as it was; TypeError or ValueError where it is none."""
+    if all(type(value) in _PLAIN for value in metadata.values()):
+        return len(line_of(metadata)) <= METADATA_BYTES_MAX
     return len(json.dumps(metadata, allow_nan=False)) <= METADATA_BYTES_MAX
 
 

@@ -24,6 +24,7 @@ from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.read import Hdf5View
 from recollect.values.errors import RecollectError, StoreCorrupt
 from recollect.values.ids import line_key
+from recollect.values.records import LineFlag
 from recollect.values.stored import Finding
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def _keys(view: Hdf5View) -> Iterator[Finding]:
         stop = min(start + _ROWS_AT_ONCE, table.rows)
         a, b = table.read("key_a", start, stop).tolist(), table.read("key_b", start, stop).tolist()
         for n, line in enumerate(view.line_range(start, stop)):
-            if line.is_evicted:
+            if line.flags & LineFlag.ALTERED:
                 continue  # the key is that of what was here
             if line_key(line.data) != a[n].to_bytes(8, "little") + b[n].to_bytes(8, "little"):
                 yield Finding("error", f"line {start + n} is not what was read from its source")

@@ -27,7 +27,14 @@ from typing import TYPE_CHECKING
 from recollect.light import locks
 from recollect.light.aside import acknowledge, kept_aside
 from recollect.light.disk import Disk, same_file
-from recollect.light.journal import JOURNAL_SUFFIX, LOCK_SECONDS, Journal, journal_path, read_frames
+from recollect.light.journal import (
+    JOURNAL_SUFFIX,
+    LOCK_SECONDS,
+    Journal,
+    journal_path,
+    read_frames,
+    size_of,
+)
 from recollect.light.processes import start_python
 from recollect.light.second_name import refuse_second_name
 from recollect.light.store_header import PAGE_BYTES, Header, redo_path
@@ -386,10 +393,12 @@ class Hdf5Store:
         return os.path.exists(self._journal.path)
 
     def journal_bytes(self) -> int:
+        if not self._journal_use.acquire(blocking=False):  # an append may wait for another process
+            return size_of(self._journal.path)
         try:
-            return os.stat(self._journal.path).st_size
-        except OSError:
-            return 0
+            return self._journal.size()
+        finally:
+            self._journal_use.release()
 
     def pending(self, *, patient: bool = True) -> Iterator[tuple[int, Segment]]:
         if not self.has_journal():

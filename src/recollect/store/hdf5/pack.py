@@ -19,7 +19,7 @@ from recollect.store.hdf5.forms import TextForm, as_bytes, find
 from recollect.store.hdf5.frames import compress
 from recollect.store.hdf5.layout import BLOCK_BYTES, TABLES, TEXT_BYTES_MAX
 from recollect.store.merge import ChargedUsage
-from recollect.values.ids import line_key, name_key
+from recollect.values.ids import name_key
 from recollect.values.records import Cursor, Entry, Line, Provenance, SessionFacts, SourceFile, Usage
 from recollect.values.stored import Session, Source, TakeResult, VectorModel
 
@@ -221,7 +221,7 @@ class ParcelWriter:
         portion.lines += len(lines)
         portion.cursor, portion.facts = cursor, facts
         before = self.pack.entry_count
-        self.pack.add(lines, [line_key(line.data) for line in lines], len(self.portions) - 1)
+        self.pack.add(lines, [line.known_by for line in lines], len(self.portions) - 1)
         return TakeResult([False] * len(lines), self.pack.entry_count - before)
 
     def commit(self) -> None:

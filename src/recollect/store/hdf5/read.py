@@ -265,7 +265,10 @@ class Hdf5View:
             self.line_stream.prefetch(spans)
         found = {
             row: StoredLine(
-                self.line_stream.read(*span), table.one("flags", row), self.name(table.one("type", row))
+                self.line_stream.read(*span),
+                flags := table.one("flags", row),
+                self.name(table.one("type", row)),
+                self._altered_key(row) if flags & LineFlag.ALTERED and span[0] < span[1] else b"",
             )
             for row, span in zip(wanted, spans, strict=True)
         }
@@ -290,6 +293,11 @@ class Hdf5View:
     @lazy
     def _uuids(self) -> KeyIndex:
         return KeyIndex(self, "lines", "uuid")
+
+    def _altered_key(self, row: int) -> bytes:
+        """The key that an altered line has in the table: that of the line its source had."""
+        table = self.table("lines")
+        return b"".join(table.one(half, row).to_bytes(8, "little") for half in ("key_a", "key_b"))
 
     def line_keys(self, source: Source) -> Iterator[bytes]:
         assert isinstance(source, RowSource)
@@ -543,7 +551,9 @@ class Hdf5View:
         ends = ends if start else [0, *ends]
         flags, types = table.read("flags", start, stop).tolist(), table.read("type", start, stop).tolist()
         for n, flag in enumerate(flags):
-            yield StoredLine(self.line_stream.read(ends[n], ends[n + 1]), flag, self.name(types[n]))
+            data = self.line_stream.read(ends[n], ends[n + 1])
+            key = self._altered_key(start + n) if flag & LineFlag.ALTERED and data else b""
+            yield StoredLine(data, flag, self.name(types[n]), key)
 
     def source_at(self, row: int) -> RowSource:
         return next(self._sources(row, row + 1))
@@ -678,7 +688,8 @@ class Hdf5View:
         begins = np.where(rows > 0, table.at("entries", np.maximum(rows - 1, 0)), 0)
         rows = rows[table.at("entries", rows) > begins]
         if len(np.unique(keys[rows])) == 1:  # a line that a log repeats is the same thing said twice
-            return int(rows[0])
+            plain = rows[table.at("flags", rows) & int(LineFlag.ALTERED) == 0]
+            return int(plain[0] if len(plain) else rows[0])
         if not len(rows):
             raise NotFound(f"no entry's id starts with {digits!r}", hint="search again: ids are in its hits")
         raise NotFound(f"{len(rows)} entries' ids start with {digits!r}", hint="give more of the id")
@@ -821,15 +832,15 @@ class Salvage(Hdf5View):
         table = self.table("lines")
         start = table.one("end", row - 1) if row else 0
         data = self.line_stream.read(start, table.one("end", row))
-        evicted = StoredLine(data, self._or(0, table.one, "flags", row), "")
-        if evicted.is_evicted:
-            return evicted
+        flags = self._or(0, table.one, "flags", row)
+        if flags & LineFlag.ALTERED:  # the key is that of what was here
+            return StoredLine(data, flags, "", self._or(b"", self._altered_key, row) if data else b"")
         digest = line_key(data)
         for column, half in (("key_a", digest[:8]), ("key_b", digest[8:])):
             own = int.from_bytes(half, "little")
             if self._or(own, table.one, column, row) != own:
                 raise Damaged("is not what was read from its source")
-        return StoredLine(data, self._or(0, table.one, "flags", row), "")
+        return StoredLine(data, flags, "")
 
     def _named_source(self, row: int) -> RowSource:
         source = self._or(None, self.source_at, row) or self._nameless(row)

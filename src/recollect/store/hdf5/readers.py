@@ -63,14 +63,9 @@ class Readers(Generic[AnyReader]):
             finally:
                 self._end_reading(work)
 
-    @contextlib.contextmanager
-    def working(self) -> Iterator[_Work[AnyReader]]:
+    def working(self) -> _Working[AnyReader]:
         """Keep the store from being closed by another thread; refused where it is closed already."""
-        work = self._begin()
-        try:
-            yield work
-        finally:
-            self._end(work)
+        return _Working(self)
 
     def close(self) -> None:
         """Close every reader, once the other threads are done; whoever comes from now on is refused."""
@@ -136,6 +131,22 @@ class _Work(Generic[AnyReader]):
     def __init__(self) -> None:
         self.depth = self.readings = 0
         self.reader: AnyReader | None = None
+
+
+class _Working(Generic[AnyReader]):
+    """Between its two ends a thread is at work. Every append is, so it is no generator: those cost more."""
+
+    __slots__ = ("_readers", "_work")
+
+    def __init__(self, readers: Readers[AnyReader]) -> None:
+        self._readers = readers
+
+    def __enter__(self) -> _Work[AnyReader]:
+        self._work = self._readers._begin()
+        return self._work
+
+    def __exit__(self, *_: object) -> None:
+        self._readers._end(self._work)
 
 
 def _let_go(reader: Reader) -> None:

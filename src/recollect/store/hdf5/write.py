@@ -30,7 +30,7 @@ from recollect.store.hdf5.read import Hdf5View, RowSource, session_key, source_k
 from recollect.store.hdf5.vectors import Vectors
 from recollect.store.merge import FACT_NAMES, TOKENS, ChargedUsage, merge_facts
 from recollect.values.errors import DerivedDamaged
-from recollect.values.ids import line_key, name_key
+from recollect.values.ids import name_key
 from recollect.values.lazy import lazy
 from recollect.values.records import (
     Cursor,
@@ -172,11 +172,11 @@ class Hdf5Writer(Hdf5View):
             self._own_sessions = None  # that session may have no other source of its own
         self._note_own(source)
         entries_before = self._entry_rows
-        digests = [line_key(line.data) if line.kept is None else line.kept.key for line in lines]
-        if any(line.kept is not None for line in lines):
+        digests = [line.known_by for line in lines]
+        if any(line.kept is not None or line.key for line in lines):
             cursor = replace(cursor, thinned=True)
-        known = self._known_rows(source, lines, digests)
-        at = 0
+        known, masked = self._known_rows(source, lines, digests)
+        first, at = self._line_rows, 0
         for stored, run in itertools.groupby(known, lambda row: row >= 0):
             rows = list(run)
             if stored:
@@ -194,6 +194,10 @@ class Hdf5Writer(Hdf5View):
             self._replace_version(older, source, session)
         elif older is not None and older.cursor.thinned:
             self._stand_in_place(older, source, session)
+        if masked and source.older >= 0 and file.framing == Framing.LINES:
+            fresh = itertools.count(first)
+            rows = [row if row >= 0 else next(fresh) for row in known]
+            self._unmask({rows[n]: each for n, each in masked.items()}, source, session)
         if self._pack.byte_count >= _PACK_BYTES or replacing:
             self._seal()
             self._replace_lines(replacing, source, session)
@@ -278,12 +282,19 @@ class Hdf5Writer(Hdf5View):
     def _entry_rows(self) -> int:
         return self._first_entry + self._pack.entry_count
 
-    def _known_rows(self, source: _SourceRow, lines: Sequence[Line], digests: Sequence[bytes]) -> list[int]:
-        """For each line the row of an equal one that is not of this very source, or -1.
+    def _known_rows(
+        self, source: _SourceRow, lines: Sequence[Line], digests: Sequence[bytes]
+    ) -> tuple[list[int], dict[int, list[int]]]:
+        """For each line the row of an equal one that is not of this very source, or -1; and the rows, for
+        some, of what they were altered to.
 
         Half-written lines are on their own: they will be replaced, and have no entries.
         """
-        stored = self._stored_rows(lines, digests)
+        stored, masked = self._stored_rows(lines, digests)
+        digests = [
+            digest + b"*" if line.flags & LineFlag.ALTERED else digest
+            for line, digest in zip(lines, digests, strict=True)
+        ]
         again = source.older >= 0 and source.file.framing == Framing.DOCUMENT
         rows = [-1] * len(lines)
         chosen: set[int] = set()
@@ -307,20 +318,26 @@ class Hdf5Writer(Hdf5View):
                 ):
                     self._repeats.setdefault(digest, []).append(fresh)
                 fresh += 1
-        return rows
+        return rows, masked
 
-    def _stored_rows(self, lines: Sequence[Line], digests: Sequence[bytes]) -> dict[int, list[int]]:
-        """For each line the rows in the table that are equal to it, as far as there are any."""
+    def _stored_rows(
+        self, lines: Sequence[Line], digests: Sequence[bytes]
+    ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        """For each line the rows in the table that are equal to it, and those of what it was altered to."""
         found = self._keys.find(np.frombuffer(b"".join(digests), "<u8")[::2])
         rows = np.array([row for _, row in found], np.int64)
         rests, flags = self._cells("lines", "key_b", rows), self._cells("lines", "flags", rows)
         equal: dict[int, list[int]] = {}
+        masked: dict[int, list[int]] = {}
         for (n, row), rest, flag in zip(found, rests, flags, strict=True):
             whole = not lines[n].flags & LineFlag.PENDING and lines[n].flags & _PARTIAL == flag & _PARTIAL
             whole = whole and not (flag & LineFlag.ALTERED and self._is_empty(row))  # of those a key is left
             if whole and rest == int.from_bytes(digests[n][8:], "little"):
-                equal.setdefault(n, []).append(row)
-        return equal
+                if flag & LineFlag.ALTERED == lines[n].flags & LineFlag.ALTERED:
+                    equal.setdefault(n, []).append(row)
+                elif flag & LineFlag.ALTERED:
+                    masked.setdefault(n, []).append(row)
+        return equal, masked
 
     def _is_empty(self, line: int) -> bool:
         table = self.table("lines")
@@ -464,6 +481,21 @@ class Hdf5Writer(Hdf5View):
         at = next((n for n, row in enumerate(shown) if row in own), len(shown))
         others = [[row for row in part if row not in own] for part in (shown[:at], shown[at:])]
         session.chain.arrange([*others[0], *(row for row in new if row not in self._replaced), *others[1]])
+
+    def _unmask(self, masked: Mapping[int, Sequence[int]], source: _SourceRow, session: _SessionRow) -> None:
+        """Show lines in the place of what they were altered to in the version before: that was taken back."""
+        older = self._superseded.get(source.older) or self._load_source(source.older)
+        shown, gone = Shown(session.chain.all_rows()), []
+        for line, rows in masked.items():
+            own = [row for row in self._entries_of(line) if row in shown]
+            before = [n for row in rows if older.chain.holds(row) for n in self._entries_of(row)]
+            before = self._changeable([row for row in before if row in shown], source)
+            if before and own:
+                shown.put_in_place(before, own)
+                gone += before
+        self._mark_replaced(sorted(gone))
+        session.chain.arrange(shown.rows())
+        self._dirty_sessions[session.row] = session
 
     def _source_entries(self, source: _SourceRow) -> list[int]:
         return [
