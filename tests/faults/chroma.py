@@ -17,7 +17,7 @@ from recollect.store.hdf5.engine import Hdf5Store
 from recollect.values.errors import StoreMissing
 from recollect.values.notes import NewNote
 
-NOW_NS = 1_790_000_000_000_000_000
+NOW_MS = 1_790_000_000_000
 BELOW = "chroma/x"
 DOCUMENTS = f"{BELOW}/docs"
 
@@ -30,7 +30,7 @@ class ChromaStory(Story):
 
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
-        with mock.patch.object(live.time, "time_ns", return_value=NOW_NS):
+        with mock.patch.object(live, "_now_ms", return_value=NOW_MS):
             yield
 
     def steps(self) -> list[Callable[[Hdf5Store], object]]:
@@ -64,7 +64,7 @@ class ChromaStory(Story):
         super().learn(scratch)
         last = self.states[-1]
         assert last is not None
-        assert [id_ for _, id_, _, _ in last["documents"]] == ["d1", "d2", "d3", "d5", "docs"]
+        assert [id_ for _, id_, _, _ in last["documents"]] == ["docs", "d1", "d2", "d3", "d5"]
 
     def recoveries(self) -> list[Callable[[Hdf5Store], None]]:
         return [only_recover]

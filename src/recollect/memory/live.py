@@ -97,7 +97,7 @@ class LiveNotes:
 
     def _moment_ms(self) -> int:
         """Now, and later than all that is known: what was written later is known to be later in any store."""
-        self._written_ms = max(time.time_ns() // 1_000_000, self._written_ms + 1)
+        self._written_ms = max(_now_ms(), self._written_ms + 1)
         return self._written_ms
 
     def _seen(self, note: Note) -> Note:
@@ -169,4 +169,9 @@ class LiveNotes:
 
 
 def is_below(session: str, below: str) -> bool:
+    """Whether a session is the one of that name, or one whose name goes on from it with a slash."""
     return session == below or session.startswith(below + "/")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
