@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 # names other ones.
 AGENTS := $(VENV)/agents
 
+# The packages whose sessions Recollect keeps, apart from what the suite needs: they bring plugins of pytest along.
+INTEGRATIONS := $(VENV)/integrations
+
 CHECKED := src tests benchmarks training tools examples
 
 # A worker for each core; who has nothing left to do takes over what waits for another.
@@ -15,17 +18,17 @@ CORES := -n auto --dist worksteal
 
 # An environment that was begun and failed is begun again.
 .DELETE_ON_ERROR:
-.PHONY: start test test-full test-agents agents wheel-check lint lock bench clean
+.PHONY: start test test-full test-agents agents integrations test-integrations wheel-check lint lock bench clean
 
 start: $(VENV)/installed
 	@$(BIN)/recollect start
 	@echo 'recollect is $(BIN)/recollect'
 
 test: $(VENV)/tested lint
-	$(BIN)/python -m pytest $(CORES) -m "not full and not agents and not wheel"
+	$(BIN)/python -m pytest $(CORES) -m "not full and not agents and not integrations and not wheel"
 
 test-full: $(VENV)/tested lint
-	$(BIN)/python -m pytest $(CORES) -m "not agents and not wheel" --hypothesis-profile=full
+	$(BIN)/python -m pytest $(CORES) -m "not agents and not integrations and not wheel" --hypothesis-profile=full
 
 ifdef RECOLLECT_AGENTS
 agents:
@@ -37,6 +40,11 @@ endif
 
 test-agents: $(VENV)/tested agents
 	$(BIN)/python -m pytest -m agents tests/clients
+
+integrations: $(INTEGRATIONS)/installed
+
+test-integrations: integrations
+	$(INTEGRATIONS)/bin/python -m pytest -m integrations tests/integrations
 
 wheel-check: $(VENV)/tested
 	$(BIN)/python -m pytest -m wheel tests/test_wheel.py
@@ -73,6 +81,13 @@ $(VENV)/tested: $(VENV)/installed requirements-test.lock
 
 $(VENV)/benched: $(VENV)/installed constraints.txt
 	@$(BIN)/python tools/install.py bench
+	@touch $@
+
+$(INTEGRATIONS)/bin/python: $(BIN)/python
+	@tools/venv $(PYTHON) $(INTEGRATIONS)
+
+$(INTEGRATIONS)/installed: $(INTEGRATIONS)/bin/python pyproject.toml requirements-test.lock constraints-integrations.txt
+	@$(INTEGRATIONS)/bin/python tools/install.py test integrations
 	@touch $@
 
 clean:

@@ -23,7 +23,7 @@ SOURCE = Path(recollect.__file__).parent
 # From the top down. A module or package belongs to the layer that names it.
 LAYERS: dict[str, tuple[str, ...]] = {
     "testing": ("testing",),  # the contracts as test classes; looks at everything
-    "faces": ("__main__", "chroma", "cli", "hooks", "mcp", "setup"),
+    "faces": ("__main__", "chroma", "cli", "hooks", "integrations", "mcp", "setup"),
     "shared": ("present",),
     "surface": ("",),  # the package itself: what `import recollect` offers
     "facade": ("config", "memory"),
@@ -44,6 +44,7 @@ FACES = {
     "chroma": {"mcp"},  # its wire alone
     "cli": {"chroma", "hooks", "mcp", "setup"},
     "hooks": set(),
+    "integrations": set(),
     "mcp": set(),
     "setup": {"hooks"},
 }

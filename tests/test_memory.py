@@ -161,6 +161,11 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
         memory.forget_erasure(memory.erase(Wanted(session=SESSION))[1]["id"]).by
     ),
     "fleet": lambda memory, _: (memory.fleet.status(),),
+    "graph": lambda memory, _: (
+        memory.index()
+        and memory.graph.relate("tokens.py", "belongs to", "quay")
+        and [(each.entity, each.relation.times) for each in memory.graph.neighbours("pytest", depth=3)]
+    ),
     "finish_erasing": lambda memory, _: (
         [each.is_cleared for each in (memory.erase(Wanted(session=SESSION)) and memory.erasures()) or ()],
         memory.finish_erasing(),

@@ -4,7 +4,8 @@
 
 First what is locked, every file by its hash and none that would have to be built; then the tree itself, in
 place, by the build tools that are there now, with nothing fetched. Only what no lock has, the competitors of
-the benchmarks (`bench`), comes as pip finds it, in the versions of `constraints.txt` where that has one.
+the benchmarks (`bench`) and the packages whose sessions are kept (`integrations`), comes as pip finds it, in
+the versions of `constraints.txt` where that has one, and the latter's of `constraints-integrations.txt`.
 
 pip works for minutes and says either nothing or far too much. Here one line follows it: what is being
 fetched, then how many packages of how many are in. pip's warnings are about its own settings and stay
@@ -28,6 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = {(): ROOT / "requirements.lock", ("test",): ROOT / "requirements-test.lock"}
 VERSIONS = ROOT / "constraints.txt"
+OTHER_VERSIONS = {"integrations": ROOT / "constraints-integrations.txt"}
 PIP = (sys.executable, "-m", "pip")
 
 _LOOK_EVERY_SECONDS = 0.5
@@ -75,7 +77,9 @@ def steps(extras: Sequence[str]) -> list[list[str]]:
     if not (others := [each for each in extras if (each,) not in LOCKS]):
         return [locked, tree]
     what = f"{ROOT}[{','.join(others)}]"
-    return [locked, ["--no-build-isolation", "--constraint", str(VERSIONS), "--editable", what]]
+    versions = [VERSIONS, *(OTHER_VERSIONS[each] for each in others if each in OTHER_VERSIONS)]
+    pinned = [word for path in versions for word in ("--constraint", str(path))]
+    return [locked, ["--no-build-isolation", *pinned, "--editable", what]]
 
 
 def _follow(words: Sequence[str], said: list[str], shown: Line, work: Work) -> int:

@@ -251,7 +251,8 @@ class TestDocuments:
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "fleet": ["list"],
             "catalog": [], "threads": [],
-            "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "recall": ["token"],
+            "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "graph": ["pytest"],
+            "recall": ["token"],
             "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
             "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
             "convert": [DATA, "-o", tmp_path / "new.h5"], "merge": [tmp_path / "new.h5"], "check": [],
@@ -266,6 +267,11 @@ class TestDocuments:
         part = filled("export", "--agent", "claude", "--to", "store", "-o", tmp_path / "part.h5", "--json")
         objects.append(part.json)
         filled("index")  # what is derived went with `reparse`
+        objects.append(filled("graph", "relate", "a", "b", "c", "--json").json)
+        objects.append(filled("graph", "add", "a", "--json").json)
+        objects.append(filled("graph", "--json").json)
+        objects.append(filled("graph", "path", "a", "c", "--json").json)
+        objects.append(filled("graph", "export", "--to", "json", "-o", tmp_path / "g", "--json").json)
         objects.append(filled("entities", "--trending", "--until", "2026-04-03", "--json").json)
         assert objects[-1]["moves"]
         objects.append(filled("activity", "--dangerous", "--json").json)

@@ -17,8 +17,10 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from tests.faults.erasing import ErasingStory, MaskingStory
 from tests.faults.chroma import ChromaStory
+from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.mirroring import MirroringStory
+from tests.faults.relating import RelatingStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -726,5 +728,7 @@ STORIES = {
         SavingStory,
         ChromaStory,
         MaskingStory,
+        RelatingStory,
+        MirroringStory,
     )
 }

@@ -29,7 +29,7 @@ from recollect.recall.fence import CLOSING, MEMORY_TAG
 from recollect.values.text import tokens
 
 RECALLING = ["search_memory", "read_memory", "recall_context", "read_digest", "list_threads"]
-WRITING = ["remember", "forget"]
+WRITING = ["remember", "forget", "relate"]
 LISTED = ["memory_status", *RECALLING, "ingest_sessions", *WRITING]
 
 Talk = Callable[[Client], Awaitable[None]]

@@ -12,6 +12,7 @@ None. `has` says whether it is there without importing it.
     reader      its sessions are read back as its log has them; without one, from what was parsed
     writer      a conversation is written as a session that it opens as its own
     tools       what its tools do: blame, how, fix, digests and recalled files know its calls
+    asker       its client can be asked one question, in a form: facts, where a person wants a model's
     signs       what its client writes where a person stepped in: digests know how a session ended
 
 The class that says so (`agent.py`) is imported for a help text. What it needs to answer the rest, it
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path, PurePath
     from sqlite3 import Connection
 
+    from recollect.agents.asking import Asker
     from recollect.agents.head import Head
     from recollect.agents.sessions import SessionFile, StoredFile
     from recollect.agents.signs import Signs
@@ -247,6 +249,9 @@ class Agent(ABC):
         return None
 
     def signs(self) -> Signs | None:
+        return None
+
+    def asker(self) -> Asker | None:
         return None
 
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int | None:

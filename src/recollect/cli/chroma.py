@@ -57,7 +57,7 @@ def add_words(commands: Any) -> None:
         help="ephemeral keeps nothing; http and cloud are for chroma-mcp itself (default: persistent)",
     )
     for name in _IGNORED:
-        command.add_argument(name, metavar="X", help=argparse.SUPPRESS)
+        command.add_argument(name, metavar="X", help="an option of chroma-mcp, which means nothing here")
 
 
 def chroma(args: argparse.Namespace, screen: Screen) -> int:

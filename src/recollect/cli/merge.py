@@ -59,7 +59,7 @@ def merge(args: argparse.Namespace, screen: Screen) -> int:
     if args.output is not None:
         config = replace(config, store=load_config(args.output).store)
     _refuse(config, args)
-    with _no_empty_store(config), Memory.open(config=config) as memory:
+    with no_empty_store(config), Memory.open(config=config) as memory:
         progress = Progress(screen, "merging", unit="lines")
         with progress.running():
             report = memory.merge(args.stores, own=args.own, progress=progress)
@@ -86,7 +86,7 @@ def merge(args: argparse.Namespace, screen: Screen) -> int:
 
 
 @contextlib.contextmanager
-def _no_empty_store(config: Config) -> Iterator[None]:
+def no_empty_store(config: Config) -> Iterator[None]:
     """Leave no store behind that was made for nothing."""
     is_new = not Memory.exists(config)
     try:

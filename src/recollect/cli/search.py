@@ -80,6 +80,9 @@ def _ranking(command: Parser) -> None:
     )
     command.add_argument("--not-near", action="append", default=[], metavar="ID", help="less like this entry")
     command.add_argument("--recency", action="store_true", help="let a hit's score fade by e^(-0.007 x days)")
+    command.add_argument(
+        "--spread", action="store_true", help="lift what the graph relates to things that the query names"
+    )
     command.add_argument("--boost-project", metavar="P", help="prefer projects whose name contains P")
     command.add_argument(
         "--fusion",
@@ -128,6 +131,7 @@ def search(args: argparse.Namespace, screen: Screen) -> int:
             project_boost=args.boost_project or "",
             collapse=not args.no_collapse,
             by_session=by_session,
+            spread=args.spread,
         )
     shown = list(_within(results, args.max_tokens))
     if screen.json:

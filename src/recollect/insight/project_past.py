@@ -16,6 +16,7 @@ from recollect.insight.turns import Course, Turns
 from recollect.light.sources import is_conversation
 from recollect.search.ties import kept_ties
 from recollect.store.contract import View
+from recollect.values.facts import is_of_facts
 from recollect.values.history import Thread
 from recollect.values.records import UNSAID, Flag, Kind, Relation
 from recollect.values.stored import Session, StoredEntry
@@ -77,7 +78,7 @@ def project_past(view: View, project: str, *, imported: bool = False) -> Project
     `imported`: what imported logs say counts too.
     """
     talks = [each for each in view.sessions() if is_conversation(each.facts.agent)]
-    talks = [each for each in talks if imported or not each.imported]
+    talks = [each for each in talks if (imported or not each.imported) and not is_of_facts(each)]
     own = [each for each in talks if project and each.facts.project == project]
     own = [each for each in own if not each.copied]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)

@@ -99,6 +99,31 @@ def program_output(words: list[str], environ: Mapping[str, str], *, seconds: flo
     return done.stdout
 
 
+def run_program(
+    words: list[str], environ: Mapping[str, str], data: bytes, folder: str, *, seconds: float
+) -> tuple[int, bytes, bytes]:
+    """Run a person's program in a folder with `data` to read: how it ended, what it printed, its errors.
+
+    All that it started goes with it, when it takes too long (TimeoutError) or this process is stopped.
+    """
+    import signal
+    from subprocess import PIPE, Popen, TimeoutExpired
+
+    program = Popen(
+        words, env=dict(environ), cwd=folder, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+    )
+    try:
+        output, errors = program.communicate(data, timeout=seconds)
+    except BaseException as error:
+        if program.returncode is None:  # nobody waited for it yet, so its number is still its own
+            os.killpg(program.pid, signal.SIGKILL)
+        program.communicate()
+        if isinstance(error, TimeoutExpired):
+            raise TimeoutError(f"no answer within {seconds:.0f} s") from None
+        raise
+    return program.returncode, output, errors
+
+
 def start_program(words: list[str], environ: Mapping[str, str]) -> Popen[bytes]:
     """Start a person's program to talk to, away from the current folder and from the terminal."""
     from subprocess import PIPE, Popen

@@ -12,11 +12,12 @@ from typing import Any
 from recollect.values.errors import UsageError
 from recollect.values.text import one_line
 
-_TYPES: dict[str, tuple[type, str]] = {
-    "string": (str, "a string"),
-    "integer": (int, "a whole number"),
-    "boolean": (bool, "true or false"),
-    "array": (list, "a list"),
+_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "a string"),
+    "integer": ((int,), "a whole number"),
+    "number": ((int, float), "a number"),
+    "boolean": ((bool,), "true or false"),
+    "array": ((list,), "a list"),
 }
 
 
@@ -39,8 +40,8 @@ def checked(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
 
 def _wrong(schema: Mapping[str, Any], value: Any) -> str:
     """What is wrong with a value; "" when nothing is."""
-    kind, told = _TYPES[schema["type"]]
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+    kinds, told = _TYPES[schema["type"]]
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         return f"must be {told}"
     if "enum" in schema and value not in schema["enum"]:
         return f"must be one of {', '.join(schema['enum'])}"
@@ -49,12 +50,12 @@ def _wrong(schema: Mapping[str, Any], value: Any) -> str:
     if isinstance(value, list):
         each = next(filter(None, (_wrong(schema["items"], item) for item in value)), "")
         return _outside(len(value), schema["minItems"], schema["maxItems"], "items") or each
-    if isinstance(value, int) and kind is int:
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return _outside(value, schema["minimum"], schema["maximum"], "")
     return ""
 
 
-def _outside(count: int, low: int, high: int, unit: str) -> str:
+def _outside(count: float, low: int, high: int, unit: str) -> str:
     if low <= count <= high:
         return ""
     return f"must be from {low:,} to {high:,} {unit}".rstrip()

@@ -256,6 +256,28 @@ TOOLS: tuple[Tool, ...] = (
         output=_object(id="string", author="string", undo="string"),
         read_only=False,
     ),
+    Tool(
+        "relate",
+        "Relate two things",
+        "State that one thing is related to another, as the person said or as was agreed on here: harbor, "
+        "installs with, uv. It is kept for good and shown by `recollect graph`; the same again changes its "
+        "weight. What only a tool returned is refused. The person can undo it.",
+        {
+            "source": _text("What is related: a project, a service, a file, a person.", 512, minLength=1),
+            "relation": _text("How, in a word or a few: uses, is owned by, deploys to.", 512, minLength=1),
+            "target": _text("What it is related to.", 512, minLength=1),
+            "weight": {
+                "type": "number",
+                "minimum": 0,
+                "maximum": 1,
+                "default": 1,
+                "description": "How strong or how sure it is.",
+            },
+        },
+        ("source", "relation", "target"),
+        output=_object(id="string", author="string", undo="string"),
+        read_only=False,
+    ),
     # What an older memory server calls them: for its users' skills and scripts.
     Tool(
         "recall_get_context",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.light.project import project_of
@@ -48,9 +49,23 @@ def forget(memory: Memory, client: str, *, id: str) -> Answer:
     return Answer(values={**told, "undo": f"recollect notes undo {printable(note.id)}"})
 
 
-def _author(memory: Memory, client: str, text: str) -> str:
-    """Who asks for a text to be kept; UsageError where only a tool ever said it."""
+def relate(memory: Memory, client: str, *, source: str, relation: str, target: str, weight: float) -> Answer:
+    """State a relation for the agent that asks."""
+    call = f"source {source} relation {relation} target {target}"  # as its log has the arguments
+    author = _author(memory, client, f"{source} {relation} {target}", call)
+    kept = memory.graph.relate(source, relation, target, weight=weight, author=author)
+    told = {"id": kept, "author": printable(author)}
+    return Answer(values={**told, "undo": f"recollect graph undo {kept}"})
+
+
+def _author(memory: Memory, client: str, text: str, call: str = "") -> str:
+    """Who asks for a text to be kept; UsageError where only a tool ever said it.
+
+    `call` is what the arguments of the call are, where that is not the text.
+    """
     speaker = memory.speaker(text)
+    if call:
+        speaker = replace(memory.speaker(call), only_returned=speaker.only_returned)
     if speaker.only_returned:
         raise UsageError(
             "this was not kept: as far as the conversation shows, only a tool returned it",
@@ -60,4 +75,4 @@ def _author(memory: Memory, client: str, text: str) -> str:
     return f"{told}, session {speaker.session}" if speaker.session else f"{told}, session unknown"
 
 
-WRITES: dict[str, Callable[..., Answer]] = {"remember": remember, "forget": forget}
+WRITES: dict[str, Callable[..., Answer]] = {"remember": remember, "forget": forget, "relate": relate}

@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, cast
 
 from recollect.config import Config, load_config
 from recollect.memory.collector import without_collector
+from recollect.memory.facts import FactsKept
 from recollect.memory.forgetting import Forgetting
 from recollect.memory.joining import Joining
 from recollect.memory.known import Known, find_session
+from recollect.memory.migrating import Migrating
 from recollect.memory.retained import Retained, refuse_evicted
 from recollect.memory.saving import Saving
 from recollect.store.registry import has_store, location, open_store
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
 
     from recollect.intake.own import OwnLogs
     from recollect.memory.fleet import Fleet
+    from recollect.memory.graph import MemoryGraph
+    from recollect.memory.mirrors import Mirrors
     from recollect.search.indexes import Indexes
     from recollect.search.project_names import ProjectNames
     from recollect.search.projects import NamedViews
@@ -81,13 +85,14 @@ _SPOOL_BYTES = 8 << 20
 # and everything above costs time before the answer.
 
 
-class Memory(Known, Joining, Retained, Forgetting, Saving):
+class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept):
     """A person's memory of what their agents said and did."""
 
     def __init__(self, store: Store, config: Config) -> None:
         self._store = store
         self._indexes: Indexes | None = None
         self._views: NamedViews | None = None
+        self._graph: MemoryGraph | None = None
         self._making, self._folding = threading.Lock(), threading.Lock()
         self._marked = False  # that all sources are is known only once it was looked
         self.config = config
@@ -123,11 +128,25 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
     # -- in --------------------------------------------------------------------------------
 
     @property
+    def graph(self) -> MemoryGraph:
+        """Entities and their relations: what was said of them, and what logs mention together."""
+        from recollect.memory.graph import MemoryGraph
+
+        self._graph = self._graph or MemoryGraph(self)
+        return self._graph
+
+    @property
     def fleet(self) -> Fleet:
         """Other machines, whose logs are taken in over ssh."""
         from recollect.memory.fleet import Fleet
 
         return Fleet(self, self._store)
+
+    def mirrors(self) -> Mirrors:
+        """Sessions that an SDK mirrors into this memory; what it knows of them is kept between its verbs."""
+        from recollect.memory.mirrors import Mirrors
+
+        return Mirrors(self, self._store)
 
     def ingest(
         self,
@@ -424,6 +443,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         by_session: bool = False,
         now: datetime.datetime | None = None,
         seconds: float | None = None,
+        spread: bool = False,
         vector: Vector | None = None,
         activated: bool = False,
     ) -> Results:
@@ -433,8 +453,9 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         too, and `Results.notes` say so. What came in since the last search is indexed first, for at most
         `seconds` an index; `Results.fresh` says what is left. `by_session` lists the hits by session too, in
         `Results.sessions`, with what was asked there and what it came to. A `vector` is compared with those
-        that notes were saved with, in place of meaning as our embedder has it. `activated` lifts what was
-        shown so before, and notes what is shown now (docs/memory.md).
+        that notes were saved with, in place of meaning as our embedder has it. `spread` lifts entries that
+        mention what the graph relates to things that the query names. `activated` lifts what was shown so
+        before, and notes what is shown now (docs/memory.md).
         """
         from recollect.search.indexes import CATCH_UP_SECONDS
         from recollect.search.query import QUERY_CHARS_MAX
@@ -457,6 +478,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
             collapse,
             now,
             by_session,
+            spread=spread,
             given=self._checked_question(vector),
         )
         waiting = self._fold_if_free()
@@ -492,10 +514,12 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
         project: str = "",
         strict_project: str = "",
         now: datetime.datetime | None = None,
+        spread: bool = False,
     ) -> Recall:
         """What earlier conversations have on some words and a question: cited excerpts, within a budget.
 
-        `project` is preferred, `strict_project` is all that is looked at; "last week" is that before `now`.
+        `project` is preferred, `strict_project` is all that is looked at; "last week" is that before `now`;
+        `spread` is as in `search`.
         """
         from recollect.recall.recall import recall
 
@@ -509,6 +533,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving):
                 project=project,
                 strict_project=strict_project,
                 now=now,
+                spread=spread,
             )
 
     def brief(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import os
 
     from recollect.config import Config
+    from recollect.memory.asynchronous_graph import AsyncGraph
 
 THREADS = 4
 WAITING_MAX = 256  # calls that have begun to wait for a thread
@@ -132,6 +133,13 @@ class AsyncMemory:
         self._room.release()
         if not running.cancelled():
             running.exception()  # nobody may be left to hear of it
+
+    @property
+    def graph(self) -> AsyncGraph:
+        """Entities and their relations, as `Memory.graph` has them."""
+        from recollect.memory.asynchronous_graph import AsyncGraph
+
+        return AsyncGraph(self)
 
     save = _twin(Memory.save)
     save_batch = _twin(Memory.save_batch)

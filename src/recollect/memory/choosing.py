@@ -22,6 +22,7 @@ from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.parsing import parse_lines
 from recollect.light.project import project_of
 from recollect.light.sources import is_conversation
+from recollect.memory.citing import lines_citing
 from recollect.search.digest_rows import DIGESTS, key_of
 from recollect.search.evicted import Evicted
 from recollect.search.joining import joined_sessions
@@ -95,6 +96,10 @@ def choose(view: View, wanted: Wanted, progress: Progress | None = None) -> Chos
     if not len(gone) and not whole:
         raise NotFound("nothing in the store is so", hint="`recollect search` shows what there is")
     touched = _touched(view, whole, lines) if len(lines) else {}
+    citing = lines_citing(view, lambda: _ids(view, _entries(view, {*whole, *touched}, gone)), whole)
+    if len(citing):
+        lines, gone = np.union1d(lines, citing), np.union1d(gone, citing)
+        touched = _touched(view, whole, lines)
     told = {row: _retold(view, row, set(gone.tolist())) for row in touched if row not in whole}
     entries = _entries(view, {*whole, *touched}, gone)
     texts = [
@@ -345,6 +350,12 @@ def _entries(view: View, sessions: Iterable[int], gone: Array) -> list[int]:
         lines = view.columns_at(replaced, "line")["line"].astype(np.int64)
         found += np.asarray(replaced)[np.isin(lines, gone)].tolist()
     return sorted(set(found))
+
+
+def _ids(view: View, rows: list[int]) -> set[str]:
+    """The ids of entries."""
+    parts = (rows[at : at + _ROWS_AT_ONCE] for at in range(0, len(rows), _ROWS_AT_ONCE))
+    return {each.id for part in parts for each in view.entries_at(part)}
 
 
 def _retold(view: View, row: int, gone: set[int]) -> tuple[SessionFacts, list[tuple[Source, dict[str, Any]]]]:

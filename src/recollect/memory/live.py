@@ -30,7 +30,7 @@ from recollect.light.journal_tail import JournalTail
 from recollect.light.processes import start_python
 from recollect.light.segments import unpack_segment
 from recollect.light.sources import MEMORY
-from recollect.memory.saving import FOLD_BYTES, checked_line, frames_of
+from recollect.memory.saving import FOLD_BYTES, checked_line, frames
 from recollect.values.errors import RecollectError, StoreError, UsageError
 from recollect.values.notes import NewNote, Note
 from recollect.values.records import BEHIND, Segment
@@ -106,7 +106,7 @@ class LiveNotes:
 
     def _append(self, session: str, lines: Sequence[bytes]) -> None:
         self._fold_if_long()
-        for data in frames_of(lines):
+        for data in frames(lines):
             self._journal.append(Segment(notes_file(session), self._config.host, BEHIND, data).pack())
 
     def _fold_if_long(self) -> None:

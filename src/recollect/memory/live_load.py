@@ -10,7 +10,7 @@ from typing import Any
 from recollect.agents.memory.records import line_of, note_record
 from recollect.memory import Memory
 from recollect.memory.live import is_below
-from recollect.memory.saving import notes_in
+from recollect.memory.saving import own_sessions, read_notes
 from recollect.values.errors import RecollectError
 
 
@@ -33,8 +33,10 @@ def _records(store: str, below: str) -> Iterable[dict[str, Any]]:
             # What is in the journal besides is told by it once more, and so nothing is missed.
             info = view.info()
             yield {"folded": info.folded, "epoch": info.epoch}
-            for note in notes_in(view, lambda session: is_below(session, below)):
-                yield {"session": note.session, **note_record(note, again=False)}
+            for row, session in own_sessions(view).items():
+                if is_below(session, below):
+                    for note in read_notes(view, session, view.entries(view.session_rows()[row])):
+                        yield {"session": session, **note_record(note, again=False)}
         yield {"end": True}
     except RecollectError as error:
         yield {"error": str(error), "hint": error.hint}

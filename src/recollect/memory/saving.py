@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -29,7 +29,9 @@ from recollect.agents.memory.records import (
     piece_of,
     session_id,
 )
+from recollect.insight.noted import decoded, read_notes
 from recollect.light.sources import MEMORY
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.notes import (
     METADATA_BYTES_MAX,
@@ -63,7 +65,6 @@ FRAME_BYTES = 48 << 20  # of lines in one append; a batch that is longer is seve
 FOLD_BYTES = 32 << 20  # of a journal that a save leaves behind: above, it is folded first
 LOOK_BYTES = 1 << 20  # of appends, after which the journal's size is looked at
 READ_BYTES = 1 << 20  # of a journal that a look at notes folds in memory: above, it is folded for good
-_AT_ONCE = 4096
 
 _UNCHANGED: Any = object()
 
@@ -160,7 +161,7 @@ class Saving:
                 changed, pieces = _with_artifacts(changed, artifacts)
             line = _line(changed, again=True)
             lines.setdefault(changed.session, []).extend([*pieces, line])
-            made.append(cast("Note", note_of(_decoded(line), changed.session, line)))
+            made.append(cast("Note", note_of(decoded(line), changed.session, line)))
         self._check_dims(made)
         self._append_lines(lines)
         return made
@@ -184,13 +185,13 @@ class Saving:
         None where there was none before: then it is deleted. What `compact` dropped is gone.
         """
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             row = _newest_lines(view, [id], sessions, session).get(id, (0, -1))[1]
             lines = [line for line, held in view.record_lines([id])[0] if held == row]
             if not lines:
                 raise NotFound(f"there is no note {id[:80]!r}, and never was")
             told = [each.data for each in view.lines_at(lines[-2:])]
-        before = note_of(_decoded(told[0]), sessions[row]) if len(told) > 1 else None
+        before = note_of(decoded(told[0]), sessions[row]) if len(told) > 1 else None
         now_ms = self._moment_ms()
         if before is None:
             line = line_of(delete_record(id, now_ms))
@@ -211,11 +212,11 @@ class Saving:
     def get_many(self, ids: Sequence[str], *, session: str = "") -> list[Note | None]:
         """The notes of some ids, in their order; None for one that is not there."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             lines = _newest_lines(view, ids, sessions, session)
             stored = iter(view.lines_at([line for line, _ in lines.values()]))
             found = {id_: (next(stored).data, sessions[row]) for id_, (_, row) in lines.items()}
-        notes = {id_: note_of(_decoded(data), name, data) for id_, (data, name) in found.items()}
+        notes = {id_: note_of(decoded(data), name, data) for id_, (data, name) in found.items()}
         return [notes.get(id_) for id_ in ids]
 
     def notes(
@@ -247,7 +248,7 @@ class Saving:
 
         total = 0
         with self._notes_view() as view:
-            for row, name in _own_sessions(view).items():
+            for row, name in own_sessions(view).items():
                 if not session or name == session:
                     columns = view.session_columns(row, "kind", "flags")
                     shown = ~np.isin(columns["kind"], (int(Kind.EVENT), int(Kind.SUMMARY), int(Kind.UNKNOWN)))
@@ -314,29 +315,27 @@ class Saving:
         metadata: Mapping[str, Any] | None = None,
     ) -> None:
         """Say what a session is about: its title, its summary, its time. Said again, the last word counts."""
-        name = _checked_session(id, project)
-        now_ms = self._moment_ms()
-        record: dict[str, Any] = {"type": SESSION, "time_ms": now_ms}
-        parts = {
+        told = {
+            "time_ms": self._moment_ms(),
             "title": checked_text(title),
             "summary": checked_text(summary),
             "channel": checked_name(channel, "a channel", TAG_CHARS_MAX),
             "project": checked_name(project, "a project"),
             "started_ms": milliseconds(started, 0),
             "ended_ms": milliseconds(ended, 0),
-            "metadata": _checked_metadata(metadata),
+            "metadata": checked_metadata(metadata),
         }
-        self._append_lines({name: [line_of(record | {key: value for key, value in parts.items() if value})]})
+        self._append_lines({_checked_session(id, project): [session_line(told)]})
 
     def summary(self, id: str) -> str:
         """What was last said of a session as its summary; "" where nothing was."""
         with self._notes_view() as view:
-            sessions = _own_sessions(view)
+            sessions = own_sessions(view)
             found = _newest_lines(view, [session_id(id)], sessions, id)
             if not found:
                 return ""
             ((line, _),) = found.values()
-            record = _decoded(view.lines_at([line])[0].data)
+            record = decoded(view.lines_at([line])[0].data)
         return str(record.get("summary") or "")
 
     # -- underneath ------------------------------------------------------------------------
@@ -362,7 +361,7 @@ class Saving:
         """Make the lines of some sessions durable, those of one session together."""
         memory = self._memory
         for session, each in lines.items():
-            for data in frames_of(each):
+            for data in frames(each):
                 self._appended += len(data)
                 if self._appended > LOOK_BYTES:
                     self._fold_long_journal()
@@ -384,7 +383,9 @@ class Saving:
 
     def _living(self, session: str) -> Iterator[Note]:
         with self._notes_view() as view:
-            yield from notes_in(view, lambda name: not session or name == session)
+            for row, name in own_sessions(view).items():
+                if not session or name == session:
+                    yield from read_notes(view, name, view.entries(view.session_rows()[row]))
 
     def _last(self, session: str, count: int) -> list[Note]:
         """The last few notes of a session, without reading the others."""
@@ -394,17 +395,17 @@ class Saving:
                 return []
             while True:
                 entries = list(view.entries(held, last=asked))
-                found = list(_read_notes(view, session, entries))
+                found = list(read_notes(view, session, entries))
                 if len(found) >= count or len(entries) < asked:
                     return found[-count:]
                 asked *= 4
 
     def _pieces(self, view: View, kept: KeptArtifact, session: str) -> Iterator[bytes]:
         ids = [piece_id(kept.key, number) for number in range(kept.pieces)]
-        found = _newest_lines(view, ids, _own_sessions(view), session)
+        found = _newest_lines(view, ids, own_sessions(view), session)
         for id_ in ids:
             if id_ in found:
-                yield piece_of(_decoded(view.lines_at([found[id_][0]])[0].data))
+                yield piece_of(decoded(view.lines_at([found[id_][0]])[0].data))
 
     def _check_dims(self, notes: Iterable[Note]) -> None:
         """All of the caller's vectors are of one size: that of the first that was saved."""
@@ -434,7 +435,7 @@ class Saving:
         if not self._dims:
             with self._notes_view() as view:
                 rows = view.session_rows()
-                sources = (source for row in _own_sessions(view) for source in view.sources(rows[row]))
+                sources = (source for row in own_sessions(view) for source in view.sources(rows[row]))
                 self._dims = next(filter(None, (dims_of(each.cursor.state) for each in sources)), 0)
         return self._dims
 
@@ -471,7 +472,7 @@ def _checked(
         checked_name(author, "an author") if author else "",
         time_ms,
         now_ms,
-        _checked_metadata(metadata),
+        checked_metadata(metadata),
         _checked_vector(vector),
     )
 
@@ -499,7 +500,7 @@ def _checked_session(session: str, project: str) -> str:
     return checked_name(session or default, "a session")
 
 
-def _checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def checked_metadata(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     if not metadata:
         return {}
     if not all(isinstance(key, str) for key in metadata):
@@ -557,6 +558,12 @@ def _with_artifacts(note: Note, artifacts: Mapping[str, Artifact]) -> tuple[Note
     return replace(note, artifacts=tuple(kept)), lines
 
 
+def session_line(told: Mapping[str, Any]) -> bytes:
+    """The line that says what a session is about: of what is told, what is not empty."""
+    record: dict[str, Any] = {"type": SESSION, "time_ms": told["time_ms"]}
+    return line_of(record | {key: value for key, value in told.items() if value})
+
+
 def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
 
@@ -566,7 +573,7 @@ def checked_line(given: NewNote, at_ms: int) -> bytes:
     return _line(_checked_new(at_ms, given), again=True)
 
 
-def frames_of(lines: Sequence[bytes]) -> Iterator[bytes]:
+def frames(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines as the bytes of appends, as few as there can be."""
     if len(lines) == 1:
         yield lines[0] + b"\n"
@@ -583,51 +590,13 @@ def frames_of(lines: Sequence[bytes]) -> Iterator[bytes]:
         yield b"\n".join([*together, b""])
 
 
-def notes_in(view: View, is_wanted: Callable[[str], bool]) -> Iterator[Note]:
-    """The notes of the sessions that are wanted, in order."""
-    for row, name in _own_sessions(view).items():
-        if is_wanted(name):
-            yield from _read_notes(view, name, view.entries(view.session_rows()[row]))
-
-
-class _OwnSessions(Mapping[int, str]):
-    """The ids of the sessions that notes are in, by row: this person's own, each read when asked for."""
-
-    def __init__(self, view: View) -> None:
-        clues = view.session_clues()
-        mine = {at for at, clue in enumerate(clues.clues) if clue.agent == MEMORY and not clue.imported}
-        told = zip(clues.rows.tolist(), clues.at.tolist(), strict=True)
-        self._ids: dict[int, str | None] = {row: None for row, at in told if at in mine}
-        self._sessions = view.session_rows()
-
-    def __getitem__(self, row: int) -> str:
-        if (known := self._ids[row]) is None:
-            known = self._ids[row] = self._sessions[row].facts.id
-        return known
-
-    def __contains__(self, row: object) -> bool:
-        return row in self._ids
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-
-def _own_sessions(view: View) -> _OwnSessions:
-    from recollect.search.projects import worked_out
-
-    return worked_out(view, _OwnSessions)
-
-
 def _own_session(view: View, id_: str) -> Session | None:
     """This person's session of notes of that id; found without reading the others where no other has it."""
     with contextlib.suppress(NotFound):
         found = view.find_session(id_)
         if (found.facts.id, found.facts.agent, found.imported) == (id_, MEMORY, False):
             return found
-    row = next((row for row, name in _own_sessions(view).items() if name == id_), None)
+    row = next((row for row, name in own_sessions(view).items() if name == id_), None)
     return None if row is None else view.session_rows()[row]
 
 
@@ -644,31 +613,6 @@ def _newest_lines(
         if mine:
             found[id_] = mine[-1]
     return found
-
-
-def _read_notes(view: View, session: str, entries: Iterable[Any]) -> Iterator[Note]:
-    """The notes that entries of a session are, with all that their lines say."""
-    import itertools
-
-    from recollect.values.records import HIDDEN
-
-    shown = (each for each in entries if each.type.startswith(f"{NOTE}/") and not each.entry.flags & HIDDEN)
-    while part := list(itertools.islice(shown, _AT_ONCE)):
-        lines = view.columns_at([each.row for each in part], "line")["line"].tolist()
-        for line in view.lines_at(lines):
-            note = note_of(_decoded(line.data), session, line.data)
-            if note is not None:
-                yield note
-
-
-def _decoded(line: bytes) -> dict[str, Any]:
-    from recollect.agents.decode import BadLine, decode
-
-    try:
-        record = decode(line)[0]
-    except BadLine:
-        return {}
-    return record if isinstance(record, dict) else {}
 
 
 def _fresh_id() -> str:

@@ -1,6 +1,7 @@
 """What goes of notes when a store is rewritten: those that were deleted or changed, and what only they had.
 
 The line that says that a note was deleted stays, so that an older copy of the store does not bring it back.
+So does the first statement of what the graph still says: since then it holds.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recollect.agents.decode import BadLine, decode
+from recollect.agents.fields import text_of
+from recollect.agents.memory.graph_records import ENTITY, RELATION
 from recollect.agents.memory.records import ARTIFACT, DELETE, NOTE, note_of
 from recollect.light.sources import MEMORY
+from recollect.search.graph.replay import saved_graph
 from recollect.search.vectors.pieces import pieces_of
 from recollect.store.leaving import NOTHING, Leaving
 from recollect.values.ids import name_key
@@ -40,7 +44,8 @@ def taken_back(view: View) -> Leaving:
     lines = np.unique(columns["line"][mine].astype(np.int64))
     touched = np.unique(columns["session"][mine]).tolist()
     kept = _lines_at(view, lines.tolist())
-    gone = [line for line, record in kept.items() if record.get("type") != DELETE]
+    stay = _first_statements(view, kept)
+    gone = [line for line, record in kept.items() if record.get("type") != DELETE and line not in stay]
     for session in touched:
         gone += _unused_artifacts(view, session)
     if not gone:
@@ -48,6 +53,23 @@ def taken_back(view: View) -> Leaving:
     going = set(gone)
     replaced = [row for row, line in zip(rows, columns["line"].tolist(), strict=True) if line in going]
     return Leaving(lines=np.array(sorted(going), np.int64), vectors=_vectors(view, replaced))
+
+
+def _first_statements(view: View, replaced: Mapping[int, Mapping[str, Any]]) -> set[int]:
+    """Of what the graph still says, the lines that said it first; `replaced` are rising."""
+    told = {
+        line: text_of(record.get("id"))
+        for line, record in replaced.items()
+        if record.get("type") in (ENTITY, RELATION, DELETE)
+    }
+    living = saved_graph(view).stated if told else {}
+    first: dict[str, int] = {}
+    for line, id_ in told.items():
+        if replaced[line].get("type") == DELETE:
+            first.pop(id_, None)
+        elif id_ in living:
+            first.setdefault(id_, line)
+    return set(first.values())
 
 
 def _unused_artifacts(view: View, session: int) -> list[int]:

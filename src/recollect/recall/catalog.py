@@ -3,6 +3,7 @@
     overview   how much there is, and since when
     threads    what was worked on last, and how it ended
     remarks    what the person wants, and what was decided (rules in `insight/preferences`)
+    facts      notes tagged as facts, and what a model extracted where the person had one asked
     open       what was left undone
     files      what was changed most
     words      what was spoken of
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 
 from recollect.agents.registry import all_tools
 from recollect.insight.digest.kept import Digests
+from recollect.insight.facts import is_named, saved_facts
 from recollect.insight.preferences import agreed, bare, gist, left_open, open_tasks, remarks, spoken
 from recollect.insight.project_past import FAILED, STOPPED, UNANSWERED, ProjectPast, Talk, project_past
 from recollect.recall.fence import fenced
@@ -30,6 +32,7 @@ from recollect.search.projects import worked_out
 from recollect.search.text.fields import files_of
 from recollect.store.contract import View
 from recollect.values.budgets import CATALOG_TOKENS
+from recollect.values.facts import Origin
 from recollect.values.recalled import Catalog
 from recollect.values.records import Entry
 from recollect.values.stop_words import EVERYDAY
@@ -44,18 +47,20 @@ MORE = (
 HEADINGS = {
     "threads": "Recent threads:",
     "remarks": "Said about how to work:",
+    "facts": "Kept on purpose:",
     "open": "Open ends:",
     "files": "Changed most: ",
     "words": "Spoken of: ",
 }
 PROMPTS_COUNTED = 12  # of a thread, for its words
-LINES_MAX = {"threads": 8, "remarks": 8, "open": 5, "files": 8, "words": 20}
+LINES_MAX = {"threads": 8, "remarks": 8, "facts": 8, "open": 5, "files": 8, "words": 20}
 # First each loses its last lines down to so many, in this order; then each goes whole, in this order.
-TRIM = {"words": 8, "files": 4, "threads": 4, "remarks": 4, "open": 3}
+TRIM = {"words": 8, "files": 4, "threads": 4, "remarks": 4, "facts": 4, "open": 3}
 TITLE_CELLS, STATE_CELLS, REMARK_CELLS, OPEN_CELLS, PATH_CELLS = 64, 100, 120, 120, 60
 GIST_CHARS, TELLING_CHARS, ALIKE_CHARS = 50, 15, 40
 THREADS_OPEN = 5  # the newest: what was left undone before them was done since, or given up
 PROMPT_CHARS, WORDS_CHARS = 1000, 500  # of one text, that are looked at
+NOTES_READ = 200  # of a session of notes
 HALF_LIFE_MS = 14 * 86_400_000
 STATES = {
     UNANSWERED: "the last prompt got no answer",
@@ -76,6 +81,7 @@ def catalog(
         "overview": _overview(past, now_ms),
         "threads": _thread_lines(past.talks, digests),
         "remarks": _remark_lines(past.talks),
+        "facts": _fact_lines(view, project),
         "open": _open_lines(past.talks, digests),
         "files": _files(past),
         "words": _words(past),
@@ -179,6 +185,17 @@ def _remarks_of(found: Sequence[tuple[StoredEntry, str]], label: str) -> list[st
     return [
         f"- {_day(stored.entry.time_ms)} {label}: {one_line(text, REMARK_CELLS)}{_id(stored)}"
         for stored, text in once.values()
+    ]
+
+
+def _fact_lines(view: View, project: str) -> list[str]:
+    """What was saved of the project, a person's notes before what a model told, each the newest first."""
+    found = saved_facts(view, lambda name: is_named(name, project), NOTES_READ)
+    ordered = sorted(found, key=lambda each: (each.origin is Origin.MODEL, -each.time_ms, each.id))
+    return [
+        f"- {_day(each.time_ms)} {each.tag}{' (told by a model)' if each.origin is Origin.MODEL else ''}: "
+        f"{one_line(bare(each.text[:PROMPT_CHARS]), REMARK_CELLS)} [{each.entries[0]}]"
+        for each in ordered
     ]
 
 

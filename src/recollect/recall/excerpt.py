@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from recollect.recall.fence import safe
 from recollect.search.snippet import Highlighter, readable
+from recollect.values.facts import TOLD
 from recollect.values.records import Entry, Flag, Kind
 from recollect.values.stored import Session, StoredEntry
 from recollect.values.text import ellipsis, moment, one_line
@@ -46,6 +47,8 @@ def origin(entry: Entry) -> str:
     """Who a text is from: the user, the assistant, a tool, the harness, or, trusted least, the web."""
     if entry.kind == Kind.RESULT and _WEB.search(entry.tool):
         return "web result"
+    if entry.kind == Kind.NOTE and entry.tool == TOLD:
+        return "fact"
     return _CLASSES.get(entry.kind, entry.kind.name.lower())
 
 

@@ -32,6 +32,7 @@ def found(
     project: str,
     strict_project: str,
     now: datetime.datetime | None,
+    spread: bool = False,
 ) -> tuple[list[Found], Fresh, tuple[str, ...]]:
     """Entries, best first, as many as a budget may need; how much was searched, and what limits it."""
     from recollect.search.run import Request
@@ -44,7 +45,16 @@ def found(
     both = f"{said} {named}".strip()[:QUERY_CHARS_MAX]
     # By what is asked, by the terms as they are written, and by both: each finds what the others miss.
     asked = [
-        Request(both, limit=limit, plain=True, project_boost=project, collapse=False, now=now, only=only)
+        Request(
+            both,
+            limit=limit,
+            plain=True,
+            project_boost=project,
+            collapse=False,
+            now=now,
+            only=only,
+            spread=spread,
+        )
     ]
     if said and named:
         fewer = replace(asked[0], limit=limit // 2)

@@ -48,12 +48,14 @@ def recall(
     project: str = "",
     strict_project: str = "",
     now: datetime.datetime | None = None,
+    spread: bool = False,
 ) -> Recall:
     """The best there is about a question, within a budget.
 
-    What is of `project` counts more; with `strict_project` nothing else counts at all.
+    What is of `project` counts more; with `strict_project` nothing else counts at all. `spread`: what the
+    graph relates to things that are asked about counts too.
     """
-    hits, fresh, notes = found(search, terms, question, budget_tokens, project, strict_project, now)
+    hits, fresh, notes = found(search, terms, question, budget_tokens, project, strict_project, now, spread)
     if not hits:
         return _unfenced("Nothing in the memory fits this.", 0, 0, budget_tokens, fresh, notes)
     turns = Turns(search.view)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -114,6 +114,11 @@ class Gathering:
             self.explain |= {"vectors": len(near), **self._meaning.vectors.explain()}
         self._add(np.concatenate(wanted))
         self._add_exchanges()
+
+    def include(self, rows: Sequence[int]) -> None:
+        """Take entries among the candidates that neither side found, as far as they pass the filters."""
+        if rows:
+            self._add(np.array(rows, np.int64))
 
     def found(self) -> Found:
         """Every candidate, in the order they were found."""

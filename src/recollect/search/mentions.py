@@ -109,6 +109,10 @@ class Mentions:
 
     # -- names -----------------------------------------------------------------------------------
 
+    def folded_names(self) -> list[str]:
+        """What each thing is called, in small letters, by its number."""
+        return self._folded.split("\n")[1:-1]
+
     def numbers(self, name: str, type_: str = "") -> list[int]:
         """The numbers of all things that a name may mean; none where nothing is called so.
 
@@ -138,7 +142,7 @@ class Mentions:
         begun = prefix.casefold()
         fitting = [
             number
-            for number, name in enumerate(self._folded.split("\n")[1:-1])
+            for number, name in enumerate(self.folded_names())
             if name.startswith(begun) or name.rpartition("/")[2].startswith(begun)
         ]
         found: dict[str, int] = {}
@@ -152,7 +156,7 @@ class Mentions:
     def containing(self, part: str) -> str:
         """The shortest name that has this in it, "" for none."""
         wanted = part.casefold()
-        close = [n for n, name in enumerate(self._folded.split("\n")[1:-1]) if wanted in name]
+        close = [n for n, name in enumerate(self.folded_names()) if wanted in name]
         return min(map(self.name, close), key=len, default="")
 
     def _of_types(self, numbers: list[int], types: Sequence[str]) -> Array:

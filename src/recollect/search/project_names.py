@@ -5,7 +5,8 @@ A log tells a folder, and some logs a remote. What is learnt of a folder from on
     worktrees        X/.worktrees/1 and X/.AGENT/worktrees/a are X
     the folder       has a remote in some session: it is that remote's in all
     a folder above   has one, and nothing nearer; or git was there, as it is here: one repository
-    its name         is that of one known remote alone, and git was there: a clone that is gone
+    its name         is that of one known remote alone, and git was there: a clone that is gone; or a note
+                     was saved under it
 
 Then comes what the person decided: joined, split, renamed, labelled. An imported log can claim any folder
 and any remote, so own sessions learn nothing from imported ones.
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from recollect.light.project import FOLDER_CHARS_MAX, LEVELS_MAX, is_home, repository_folder
-from recollect.light.sources import is_conversation
+from recollect.light.sources import MEMORY, is_conversation
 from recollect.search.decided import Decided
 from recollect.values.close import did_you_mean, near_names
 from recollect.values.errors import NotFound, UsageError
@@ -310,7 +311,9 @@ class _Learnt:
                 return _only(remotes) or own
             if clue.in_git:
                 topmost = _only(self._in_git.get((clue.host, folder), ())) or topmost
-        return (_only(self._of_name.get(topmost, ())) if clue.in_git else "") or topmost
+        # Who saves a note says a name and has no folder: it means the repository of that name.
+        by_name = clue.in_git or clue.agent == MEMORY
+        return (_only(self._of_name.get(topmost, ())) if by_name else "") or topmost
 
     @lazy
     def became(self) -> dict[str, set[str]]:

@@ -34,17 +34,24 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
-FORMAT = 2  # of what is kept, and of the rules by which projects are told apart
+FORMAT = 3  # of what is kept, and of the rules by which projects are told apart
 
 
 class NamedView:
     """A view whose sessions are named by their projects. Everything else is the view's own."""
 
-    def __init__(self, view: View, cache: Path | None = None) -> None:
-        """`cache`: where the indexes of stores are, for a view that is as its store's generation is."""
+    def __init__(
+        self, view: View, cache: Path | None = None, before: Mapping[Callable[..., Any], Any] | None = None
+    ) -> None:
+        """`cache`: where the indexes of stores are, for a view that is as its store's generation is.
+
+        `before`: what was worked on in the state before.
+        """
         self.base = view
         self._view, self.cache = knowing_copies(view), cache
         self._made: dict[Callable[[View], Any], Any] = {}
+        self._before = dict(before or {})
+        self._worked_on: dict[Callable[..., Any], Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._view, name)
@@ -88,6 +95,18 @@ class NamedView:
             self._made[make] = make(cast("View", self))
         made: Made = self._made[make]
         return made
+
+    def worked_on(self, make: Callable[[View, Made | None], Made]) -> Made:
+        """The same for what goes on from what `make` made in an earlier state, where there was any."""
+        if make not in self._worked_on:
+            self._worked_on[make] = make(cast("View", self), self._before.pop(make, None))
+        made: Made = self._worked_on[make]
+        return made
+
+    @property
+    def going_on(self) -> dict[Callable[..., Any], Any]:
+        """What the next state goes on from."""
+        return self._before | self._worked_on
 
     def rows_called(self, is_wanted: Callable[[Called], bool]) -> list[int]:
         """The rows of the sessions whose project is called so, in order, from columns alone."""
@@ -170,7 +189,8 @@ class NamedViews:
     def of(self, view: View) -> NamedView:
         last = self._last
         if last is None or last.base is not view:
-            last = self._last = NamedView(view, self._cache)
+            before = last.going_on if last is not None else None
+            last = self._last = NamedView(view, self._cache, before)
         return last
 
 

@@ -57,7 +57,8 @@ class Candidates:
     length of the texts; `exact` and `complete`, 1 for an entry that holds the question as it is written, or
     all its words; `turns`, alike for entries of one turn; `exchange`, above 0 for an entry that closes one:
     how well, up to about 1, what was asked and what it came to fit together; `alike`, how near in meaning an
-    entry is to the one that closes the best exchange.
+    entry is to the one that closes the best exchange; `spread`, how much of what an entry mentions came to
+    mind with what the question names, at most 1.
     """
 
     rows: Numbers
@@ -72,6 +73,7 @@ class Candidates:
     turns: Numbers = field(default_factory=lambda: np.zeros(0))
     exchange: Numbers = field(default_factory=lambda: np.zeros(0))
     alike: Numbers = field(default_factory=lambda: np.zeros(0))
+    spread: Numbers = field(default_factory=lambda: np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ class Options:
 class Ranking:
     """`order` lists positions of candidates, best first; `scores` and `parts` are in the candidates' order.
 
-    A score is (text + dense + neighbours + session + complete + exact + newer) * kind * course * time *
-    recency * project; `parts` has them under these names, less those that were not asked for.
+    A score is (text + dense + neighbours + session + complete + spread + exact + newer) * kind * course *
+    time * recency * project; `parts` has them under these names, less those that were not asked for.
     """
 
     order: Ints
@@ -142,7 +144,7 @@ def neighbours(best: Numbers) -> Ints:
 def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
     """The same candidates by row, with lengths, and as floats where it is reckoned."""
     nothing = np.zeros(len(by_row))
-    chars, exact, complete, turns, exchange, alike = (
+    chars, exact, complete, turns, exchange, alike, spread = (
         given if len(given) else nothing
         for given in (
             candidates.chars,
@@ -151,6 +153,7 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
             candidates.turns,
             candidates.exchange,
             candidates.alike,
+            candidates.spread,
         )
     )
     return Candidates(
@@ -166,6 +169,7 @@ def _sorted(candidates: Candidates, by_row: Ints) -> Candidates:
         np.asarray(turns, np.int64)[by_row],
         np.asarray(exchange, np.float64)[by_row],
         np.asarray(alike, np.float64)[by_row],
+        np.asarray(spread, np.float64)[by_row],
     )
 
 
@@ -203,6 +207,8 @@ def _sums(table: Candidates, options: Options, dense_share: float) -> dict[str, 
     parts["session"] = among * weights.session * _session_best(table.sessions, own)
     if table.complete.any():
         parts["complete"] = weights.complete * table.complete
+    if table.spread.any():
+        parts["spread"] = weights.spread * table.spread
     return {**parts, "exact": weights.exact * table.exact} if table.exact.any() else parts
 
 

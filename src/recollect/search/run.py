@@ -23,6 +23,7 @@ import numpy as np
 from recollect.search import rank as fuse
 from recollect.search.by_session import by_session, turn_ends
 from recollect.search.candidates import Gathering, Meaning, Passing, Side
+from recollect.search.graph.spread import Brought, bring
 from recollect.search.mentions import Mentions
 from recollect.search.patterns import Patterns
 from recollect.search.query import (
@@ -73,7 +74,8 @@ class Request:
 
     `only` is a filter beside those of the query; `given` a vector (float32 bytes) that is compared with those
     that notes were saved with, in place of what an embedder makes of texts; `plain` takes the query as words
-    and nothing else; `by_session` tells of the hits' sessions too.
+    and nothing else; `by_session` tells of the hits' sessions too; `spread` lifts what mentions things that
+    are related, in the graph, to those that the query names.
     """
 
     query: str = ""
@@ -91,6 +93,7 @@ class Request:
     now: datetime.datetime | None = None
     by_session: bool = False
     only: Node | None = None
+    spread: bool = False
     given: bytes = b""
 
     def __post_init__(self) -> None:
@@ -243,17 +246,22 @@ class Search:
             meaning=meaning,
         )
         gathering.run()
+        brought = bring(self._view, words, self._holding) if request.spread else Brought({}, {})
+        gathering.include(list(brought.rows))
         if meaning is not None and gathering.explain.get("text") == 0:
             notes = (*notes, BY_MEANING)
         options = self._options(node, words, request, now)
         found, candidates = gathering.found(), gathering.candidates()
+        if brought.rows:
+            spread = np.array([brought.rows.get(row, 0.0) for row in found.rows.tolist()])
+            candidates = replace(candidates, spread=spread)
         if options.present:
             own = ~np.isin(found.sessions, self._sessions.imported())
             candidates = replace(candidates, alike=gathering.alike(candidates, own))
         ranking = fuse.rank(candidates, options)
         pointed = np.array([stored.row for stored, _ in (*near, *not_near)], np.int64)
         # What only stands beside hits lifts them, and is none itself.
-        own = ranking.parts["text"] + ranking.parts["dense"] > 0
+        own = ranking.parts["text"] + ranking.parts["dense"] + ranking.parts.get("spread", 0.0) > 0
         order = ranking.order[(own & ~np.isin(found.rows, pointed))[ranking.order]]
         best = found.taken(order)
         groups = _groups(best, request)
@@ -264,9 +272,15 @@ class Search:
         nothing = np.zeros(len(rest))
         parts = {name: np.append(values[order], nothing) for name, values in ranking.parts.items()}
         explain = {"candidates": len(found), **gathering.explain, **ranking.explain}
+        if request.spread:
+            explain["brought"] = dict(brought.names)
         scores = np.append(ranking.scores[order], nothing)
         groups = groups if not len(rest) else []
         return _Listed(Found.joined([best, rest]), scores, total, notes, explain, parts, groups=groups)
+
+    def _holding(self, name: str, count: int) -> Array:
+        """The rows of some entries that hold a name."""
+        return self._text.newest(self._matcher.phrase(name), count).rows
 
     def _by_vector(self, node: Node, request: Request) -> _Listed:
         """A caller's vector alone: the nearest of those that were given, by nothing else."""

@@ -29,6 +29,7 @@ class Weights:
     exchange: float = 1.5  # a word in an exchange, which is long, beside one in an entry, which mostly is not
     course: float = 0.75  # what a closing answer came of, beside it
     complete: float = 0.25  # holds every word of the question that says something
+    spread: float = 0.2  # option: what is related to the question's things; set by `benchmarks.memory_graph`
     exact: float = 2.0  # holds the question itself, word for word: whoever knows it wants just that
     time: float = 0.5  # told within the time the question names
     newer: float = 0.5  # asked what counts now: the latest of the closing answers that speak of the same,

@@ -329,9 +329,7 @@ class Segment:
 def _head(source: SourceFile, host: str, offset: int) -> bytes:
     place = int(source.role), int(source.framing), source.session, source.parent
     own = source.provenance is Provenance.OWN
-    return segment_head(
-        source.agent, source.path, place, host, offset, compressed=source.compressed, own=own
-    )
+    return segment_head(source.agent, source.path, place, host, offset, compressed=source.compressed, own=own)
 
 
 _known_head = lru_cache(256)(_head)

@@ -11,8 +11,8 @@ from recollect.agents.contract import Agent
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
-    from recollect.agents.claude.parse import ClaudeParser
-    from recollect.agents.contract import Reader, Writer
+    from recollect.agents.asking import Asker
+    from recollect.agents.contract import Parser, Reader, Writer
     from recollect.agents.head import Head
     from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
@@ -61,10 +61,11 @@ class Claude(Agent):
 
         return recognise(path, head)
 
-    def parser(self, source: SourceFile, state: Mapping[str, Any]) -> ClaudeParser:
+    def parser(self, source: SourceFile, state: Mapping[str, Any]) -> Parser:
+        from recollect.agents.claude.mirror import mirror_parser
         from recollect.agents.claude.parse import ClaudeParser
 
-        return ClaudeParser(source, state)
+        return mirror_parser(source, state) or ClaudeParser(source, state)
 
     def hooks(self) -> Hooks:
         from recollect.agents.claude import hooks
@@ -102,6 +103,11 @@ class Claude(Agent):
         from recollect.agents.claude.signs import SIGNS
 
         return SIGNS
+
+    def asker(self) -> Asker:
+        from recollect.agents.claude import ask
+
+        return ask
 
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int:
         from recollect.agents.claude.settings import cleanup_days

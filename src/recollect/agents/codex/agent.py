@@ -15,6 +15,7 @@ from recollect.agents.contract import Agent
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
+    from recollect.agents.asking import Asker
     from recollect.agents.codex.parse import CodexParser
     from recollect.agents.contract import Reader, Writer
     from recollect.agents.head import Head
@@ -100,6 +101,11 @@ class Codex(Agent):
         from recollect.agents.codex.signs import SIGNS
 
         return SIGNS
+
+    def asker(self) -> Asker:
+        from recollect.agents.codex import ask
+
+        return ask
 
 
 AGENT = Codex()

@@ -16,10 +16,12 @@ from recollect.agents.fields import (
     text_of,
     unknown,
 )
+from recollect.agents.memory.graph_records import ENTITY, RELATION, entity_of, relation_of
 from recollect.agents.memory.records import (
     ARTIFACT,
     DELETE,
     DIMS,
+    MARK,
     NOTE,
     SESSION,
     dims_of,
@@ -53,7 +55,15 @@ class NoteParser:
         if type(record) is not dict:
             return not_an_object(record)
         kind = text_of(record.get("type"))
-        read = {NOTE: self._note, DELETE: self._delete, SESSION: self._session, ARTIFACT: self._artifact}
+        read = {
+            NOTE: self._note,
+            DELETE: self._delete,
+            SESSION: self._session,
+            ARTIFACT: self._artifact,
+            MARK: self._mark,
+            ENTITY: self._entity,
+            RELATION: self._relation,
+        }
         return read[kind](record) if kind in read else unknown(kind)
 
     def document(self, data: bytes, /) -> Parsed:
@@ -100,6 +110,31 @@ class NoteParser:
     def _artifact(self, record: dict[str, Any]) -> Parsed:
         entry = Entry(Kind.EVENT, "", INJECTED, self._saw(record))
         return Parsed(ARTIFACT, (entry,), uuid=text_of(record.get("id")))
+
+    def _mark(self, record: dict[str, Any]) -> Parsed:
+        uuid = text_of(record.get("id"))
+        return Parsed(
+            MARK, (Entry(Kind.EVENT, "", INJECTED, 0),), uuid=uuid, replaces=(uuid,) if uuid else ()
+        )
+
+    def _entity(self, record: dict[str, Any]) -> Parsed:
+        entity = entity_of(record)
+        if entity is None:
+            return unknown(ENTITY)
+        return self._stated(
+            ENTITY, record, ", ".join(filter(None, (entity.name, entity.type, *entity.aliases)))
+        )
+
+    def _relation(self, record: dict[str, Any]) -> Parsed:
+        relation = relation_of(record)
+        if relation is None:
+            return unknown(RELATION)
+        return self._stated(RELATION, record, f"{relation.source} {relation.relation} {relation.target}")
+
+    def _stated(self, kind: str, record: dict[str, Any], text: str) -> Parsed:
+        """A statement of the graph: found by its words, but no note, nor anything that was said."""
+        uuid = text_of(record.get("id"))
+        return Parsed(kind, (Entry(Kind.EVENT, text, 0, self._saw(record)),), uuid=uuid, replaces=(uuid,))
 
     def _replaces(self, record: dict[str, Any]) -> tuple[str, ...]:
         uuid = text_of(record.get("id"))

@@ -3,6 +3,7 @@
     note      one note; the same id again takes the earlier one's place
     delete    that the note of an id is gone
     session   what is said of the session itself: its title, its summary, its time
+    mark      how far something was read by a program, which nobody searches for
     artifact  a piece of an array or of bytes that a note refers to
 
 Whatever a line holds, reading it gives a value or None: a store may come from anywhere.
@@ -38,6 +39,7 @@ NOTE: Final = "note"
 DELETE: Final = "delete"
 SESSION: Final = "session"
 ARTIFACT: Final = "artifact"
+MARK: Final = "mark"
 DIMS: Final = "dims"  # in the state of a parser
 
 _PLAIN: Final = (str, int, bool, type(None))  # what both writers of JSON write alike
@@ -98,6 +100,11 @@ def piece_of(record: Any) -> bytes:
         return base64.b64decode(text_of(dict_of(record).get("data")), validate=True)
     except (binascii.Error, ValueError):
         return b""
+
+
+def mark_record(id_: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """How far something was read; the last one of an id counts."""
+    return {"type": MARK, "id": id_, **told}
 
 
 def session_id(session: str) -> str:

@@ -14,10 +14,11 @@ NUMBER = np.dtype("<f4")
 
 def float32_bytes(vector: Vector) -> bytes:
     """A vector as it is kept; UsageError where it is none."""
+    made: np.ndarray[Any, Any]
     try:
         # One that is float32 already, as most are, need not be looked at twice.
         is_small = isinstance(vector, np.ndarray) and vector.dtype == NUMBER
-        made = vector if is_small else np.asarray(vector, np.float64)
+        made = np.asarray(vector, NUMBER if is_small else np.float64)
     except (TypeError, ValueError) as error:
         raise UsageError(f"a vector is a list of numbers: {error}") from error
     if made.ndim != 1 or not 0 < len(made) <= DIMS_MAX:

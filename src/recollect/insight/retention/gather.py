@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from recollect.light.sources import is_conversation
+from recollect.light.sources import is_noted
 from recollect.search.digest_rows import DIGESTS, DigestRows, key_of
 from recollect.store.contract import RawSizes, SessionRows, View
 from recollect.store.derived import stored_table
@@ -46,7 +46,8 @@ def gather(
     for row, own in zip(sizes.rows.tolist(), sizes.own.tolist(), strict=True):
         session = sessions[row]
         name = key_of(session)
-        if not is_conversation(session.facts.agent) or not (own or row in together):
+        # What was kept on purpose is nowhere else.
+        if is_noted(session.facts.agent) or not (own or row in together):
             continue
         rows[name] = row, session
         held.append(

@@ -27,14 +27,7 @@ from typing import TYPE_CHECKING
 from recollect.light import locks
 from recollect.light.aside import acknowledge, kept_aside
 from recollect.light.disk import Disk, same_file
-from recollect.light.journal import (
-    JOURNAL_SUFFIX,
-    LOCK_SECONDS,
-    Journal,
-    journal_path,
-    read_frames,
-    size_of,
-)
+from recollect.light.journal import JOURNAL_SUFFIX, LOCK_SECONDS, Journal, journal_path, read_frames, size_of
 from recollect.light.processes import start_python
 from recollect.light.second_name import refuse_second_name
 from recollect.light.store_header import PAGE_BYTES, Header, redo_path

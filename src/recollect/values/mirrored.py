@@ -1,0 +1,27 @@
+"""Sessions that an SDK mirrors into a memory: by what it names them, and as they are listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+
+class MirrorKey(NamedTuple):
+    """A transcript as the SDK names it, in opaque texts; `subpath` is "" for a session's own."""
+
+    project: str
+    session: str
+    subpath: str = ""
+
+    @property
+    def main(self) -> MirrorKey:
+        return self._replace(subpath="")
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """A session as it is listed: its id, when something of it was last stored, and its summary."""
+
+    session: str
+    time_ms: int
+    data: dict[str, Any]

@@ -1,0 +1,7 @@
+CREATE TABLE "entities" ("id" TEXT, "name" TEXT, "type" TEXT, "properties" TEXT, "created_at" TEXT, PRIMARY KEY ("id"));
+INSERT INTO "entities" ("id", "name", "type", "properties", "created_at") VALUES ('ada', 'Ada', 'person', '{"role": "lead"}', '2026-11-18 05:27:06');
+INSERT INTO "entities" ("id", "name", "type", "properties", "created_at") VALUES ('harbor', 'Harbor', 'project', '{}', '2026-11-18 05:27:06');
+INSERT INTO "entities" ("id", "name", "type", "properties", "created_at") VALUES ('pip', 'pip', 'unknown', '{}', '2026-11-18 05:27:06');
+CREATE TABLE "triples" ("id" TEXT, "subject" TEXT, "predicate" TEXT, "object" TEXT, "valid_from" TEXT, "valid_to" TEXT, "confidence" REAL, "source_closet" TEXT, "source_file" TEXT, "source_drawer_id" TEXT, "adapter_name" TEXT, "extracted_at" TEXT, PRIMARY KEY ("id"));
+INSERT INTO "triples" ("id", "subject", "predicate", "object", "valid_from", "valid_to", "confidence", "source_closet", "source_file", "source_drawer_id", "adapter_name", "extracted_at") VALUES ('t_ada_works_on_harbor_d92c97ed41a7', 'ada', 'works_on', 'harbor', '2026-03-01', NULL, 0.9, NULL, 'README.md', 'drawer_harbor_tools_1', NULL, '2026-11-18 05:27:06');
+INSERT INTO "triples" ("id", "subject", "predicate", "object", "valid_from", "valid_to", "confidence", "source_closet", "source_file", "source_drawer_id", "adapter_name", "extracted_at") VALUES ('t_harbor_installs_with_pip_59c5b977ed6b', 'harbor', 'installs_with', 'pip', '2025-01-01', '2026-01-01', 1.0, NULL, NULL, NULL, NULL, '2026-11-18 05:27:06');
