@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from recollect.agents.memory.records import line_of, note_record
+from recollect.insight.noted import read_notes
 from recollect.memory import Memory
 from recollect.memory.live import is_below
-from recollect.memory.saving import own_sessions, read_notes
+from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import RecollectError
 
 
