@@ -17,6 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+from tests.faults.chroma import ChromaStory
 from tests.faults.erasing import ErasingStory, MaskingStory
 from tests.faults.mirroring import MirroringStory
 from tests.faults.relating import RelatingStory
@@ -725,6 +726,7 @@ STORIES = {
         FollowingStory,
         ErasingStory,
         SavingStory,
+        ChromaStory,
         MaskingStory,
         RelatingStory,
         MirroringStory,

@@ -575,6 +575,11 @@ def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
 
 
+def checked_line(given: NewNote, at_ms: int) -> bytes:
+    """The line of a note that has an id; UsageError for what cannot be kept."""
+    return _line(_checked_new(at_ms, given), again=True)
+
+
 def frames(lines: Sequence[bytes]) -> Iterator[bytes]:
     """Lines as the bytes of appends, as few as there can be."""
     if len(lines) == 1:

@@ -312,7 +312,7 @@ class _ThreadIndexes:
         return self._vectors[2]
 
     def given_index(self, dims: int, seconds: float | None) -> GivenVectors:
-        """The vectors that notes were saved with, caught up with for some seconds; None: whatever it takes."""
+        """The vectors that notes were saved with, caught up with for some seconds; None: all there is."""
         from recollect.search.vectors.given import GivenVectors
 
         with self._store.view() as view:

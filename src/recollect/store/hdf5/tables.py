@@ -284,18 +284,25 @@ class Stream:
             return bytes(self._open[start - filling : stop - filling])
         if stop > filling:
             self._cut()
+        numbers = self.blocks_of(start, stop)
+        if len(numbers) == 1:
+            base, end = self.block_span(numbers[0])
+            block = self.block(numbers[0])
+            self._near = base, end, block
+            return block[start - base : stop - base]
+        return b"".join(self._cut_out(number, start, stop) for number in numbers)
+
+    def blocks_of(self, start: int, stop: int) -> range:
+        """The blocks that hold some bytes."""
         self._drain(0)
+        if start == stop:
+            return range(0)
         ends = self.index["end"]
         first = int(np.searchsorted(ends, start, side="right"))
         last = int(np.searchsorted(ends, stop, side="left"))
         if last >= len(ends):
             raise Damaged(f"{self._name}: bytes {start} to {stop} lie behind the last block")
-        if first == last:
-            base, end = self.block_span(first)
-            block = self.block(first)
-            self._near = base, end, block
-            return block[start - base : stop - base]
-        return b"".join(self._cut_out(number, start, stop) for number in range(first, last + 1))
+        return range(first, last + 1)
 
     def _cut_out(self, number: int, start: int, stop: int) -> bytes:
         """What a block has of some bytes."""
