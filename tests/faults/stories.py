@@ -17,7 +17,7 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.erasing import ErasingStory, JoinedErasureStory, MaskingStory
 from tests.faults.saving import SavingStory
 from tests.faults.story import (
     HOST,
@@ -724,5 +724,6 @@ STORIES = {
         ErasingStory,
         SavingStory,
         MaskingStory,
+        JoinedErasureStory,
     )
 }
