@@ -18,7 +18,7 @@ from unittest import mock
 
 import numpy as np
 from tests.faults.chroma import ChromaStory
-from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.erasing import ErasingStory, JoinedErasureStory, MaskingStory
 from tests.faults.mirroring import MirroringStory
 from tests.faults.relating import RelatingStory
 from tests.faults.saving import SavingStory
@@ -730,5 +730,6 @@ STORIES = {
         MaskingStory,
         RelatingStory,
         MirroringStory,
+        JoinedErasureStory,
     )
 }

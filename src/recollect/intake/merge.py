@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from recollect.intake.carry import carry_tables, carry_vectors
-from recollect.intake.erased import erased_in
+from recollect.intake.erased import erased_in, erasures
 from recollect.intake.forks import note_forks
 from recollect.intake.masked import altered_lines
 from recollect.intake.refill import Refill
@@ -24,7 +24,7 @@ from recollect.intake.reparse import Again
 from recollect.intake.versions import Chain, Contents, Version, join_chains, join_notes, unevicted
 from recollect.light.sources import is_noted
 from recollect.store.contract import Array, View, Writer
-from recollect.values.erasures import Erased
+from recollect.values.erasures import Erased, Erasure
 from recollect.values.records import Provenance, SessionFacts
 from recollect.values.reports import MergeReport, Progress
 from recollect.values.stored import Source
@@ -66,9 +66,10 @@ class Merge:
         self._planned = sorted(joined, key=_place)
 
     @property
-    def has_erased(self) -> bool:
-        """Whether anything was erased in one of the own stores."""
-        return bool(self._erased)
+    def brought(self) -> list[Erasure]:
+        """What was erased in another own store: of that, what was made here may still have something."""
+        here = {each.id for each in erasures(self._parts[0].view)}
+        return [each for each in self._erased.erasures if each.id not in here]
 
     def fill(self, writer: Writer, keys_of: Callable[[View], Array]) -> MergeReport:
         """Take everything into an empty store; `keys_of`: the keys of the vectors that its texts may have."""
