@@ -20,7 +20,7 @@ DAY_MS = 86_400_000
 NOW_MS = 20_000 * DAY_MS
 
 
-UNSAID = {"exact": 0, "complete": 0, "turn": 0, "exchange": 0.0, "alike": 0.0}
+UNSAID = {"exact": 0, "complete": 0, "turn": 0, "exchange": 0.0, "alike": 0.0, "spread": 0.0}
 
 
 def candidates(*entries: dict[str, Any]) -> Candidates:
@@ -50,6 +50,7 @@ def any_candidates(draw: st.DrawFn) -> Candidates:
             "turn": st.integers(0, 9),
             "exchange": st.just(0.0) | st.floats(0, 1.5, width=32),
             "alike": st.floats(-1, 1, width=32),
+            "spread": st.just(0.0) | st.floats(0, 1, width=32),
         }
     )
     return candidates(*({**draw(entry), "row": row, "session": row // 7} for row in numbers))
@@ -128,6 +129,14 @@ def test_an_entry_that_holds_every_word_beats_one_that_only_means_the_same() -> 
     ranking = rank(found, Options(text_max=20.0))
     assert ranking.explain["dense_share"] == weights.Weights().dense_max
     assert rows(found, ranking)[-1] == 0
+
+
+def test_what_came_to_mind_lifts_the_more_the_more_of_it_did_and_never_above_all_words() -> None:
+    found = candidates({"text": 20.0, "dense": 0.7}, {"spread": 0.5}, {"spread": 1.0}, {"text": 1.0})
+    ranking = rank(found, Options(text_max=20.0))
+    assert rows(found, ranking) == [0, 200, 100, 300]
+    assert ranking.parts["spread"].tolist() == [0.0, 0.1, 0.2, 0.0]
+    assert "spread" not in rank(candidates({"text": 1.0}), Options()).parts
 
 
 def test_a_question_whose_words_are_hardly_found_is_decided_by_meaning() -> None:

@@ -55,7 +55,6 @@ def add_words(commands: Any) -> None:
         (
             "recollect graph harbor",
             "recollect graph relate harbor 'installs with' uv --weight 0.9",
-            "recollect graph path harbor postgres",
             "recollect graph export --to graphml -o memory.graphml",
         ),
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from recollect.light.sources import MEMORY
-from recollect.search.projects import worked_out
 
 if TYPE_CHECKING:
     from recollect.store.contract import View
@@ -39,4 +38,6 @@ class OwnSessions(Mapping[int, str]):
 
 def own_sessions(view: View) -> OwnSessions:
     """Those of a view, worked out once for a state of the store."""
+    from recollect.search.projects import worked_out  # needs NumPy, which help and mistakes do not
+
     return worked_out(view, OwnSessions)

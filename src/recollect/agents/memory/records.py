@@ -18,8 +18,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-import orjson
-
 from recollect.agents.fields import count_of, dict_of, list_of, text_of
 from recollect.light.sources import MEMORY
 from recollect.values.ids import entry_id
@@ -123,6 +121,8 @@ def delete_record(id_: str, time_ms: int, author: str = "") -> dict[str, Any]:
 
 def line_of(record: Mapping[str, Any]) -> bytes:
     """A record as the bytes of its line; ValueError or TypeError for what JSON cannot say."""
+    import orjson  # which help and mistakes do not need
+
     try:
         return orjson.dumps(record)
     except orjson.JSONEncodeError:  # long numbers, lone surrogates: the standard library writes them
