@@ -1,7 +1,7 @@
 """The workloads of two systems' published figures, as their descriptions have them.
 
-`turns` and `documents` are those of agentic-conversations-hdf5 and its study of vectors, `random_rows` that of
-EdgeHDF5. Numbers are drawn as they draw them; of texts only kind and length are known, and ours are real.
+`turns` and `documents` are those of agentic-conversations-hdf5 and its study of vectors, `random_rows` that
+of EdgeHDF5. Numbers are drawn as they draw them; of texts only kind and length are known, and ours are real.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Readers(Generic[AnyReader]):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.RLock()  # taken by itself where nobody waits: a condition's way to it is longer
+        self._lock = threading.RLock()  # taken by itself where nobody waits: that way is shorter
         self._changed = threading.Condition(self._lock)
         self._idle: list[AnyReader] = []
         self._working: set[_Work[AnyReader]] = set()
