@@ -6,6 +6,7 @@ Every import statement counts, wherever it stands: inside a function, or for typ
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -69,6 +70,7 @@ HEAVY = {
 }  # fmt: skip
 
 
+@functools.cache
 def modules() -> dict[str, Path]:
     """Every module of the package by its name below `recollect`, "" being the package itself."""
     found = {}
