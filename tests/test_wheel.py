@@ -202,10 +202,23 @@ def test_all_modules_can_be_imported(place: Place) -> None:
     program = (
         "import importlib, pkgutil, recollect\n"
         "for module in pkgutil.walk_packages(recollect.__path__, 'recollect.'):\n"
-        "    if not module.name.startswith(('recollect.testing', 'recollect.__main__')):\n"
+        "    apart = ('recollect.testing', 'recollect.__main__', 'recollect.integrations.')\n"
+        "    if not module.name.startswith(apart):\n"
         "        importlib.import_module(module.name)\n"
     )
     place.run("python", "-W", "error", "-c", program)
+
+
+def test_what_is_for_a_package_that_is_not_there_names_its_install_line(place: Place) -> None:
+    program = (
+        "import importlib, pkgutil, recollect.integrations as room\n"
+        "for module in pkgutil.iter_modules(room.__path__, 'recollect.integrations.'):\n"
+        "    try: importlib.import_module(module.name)\n"
+        "    except Exception as error: print(getattr(error, 'hint', '') or error)\n"
+    )
+    told = place.run("python", "-W", "error", "-c", program).splitlines()
+    assert len(told) >= 4
+    assert all("pip install" in line for line in told)
 
 
 @pytest.fixture(scope="module")
