@@ -31,7 +31,8 @@ def test_the_readme_names_the_pythons_that_are_tested() -> None:
 
 
 def test_ci_runs_the_suite_the_wheel_and_the_clients() -> None:
-    assert re.findall(r"step make ([\w-]+)", text(".ci/run")) == ["test", "wheel-check", "test-agents"]
+    steps = ["test", "wheel-check", "test-integrations", "test-agents"]
+    assert re.findall(r"step make ([\w-]+)", text(".ci/run")) == steps
 
 
 def test_pre_commit_runs_the_linters_of_make_lint() -> None:

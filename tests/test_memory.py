@@ -119,6 +119,7 @@ def split(memory: Memory) -> object:
 # What each verb is asked. It must answer something, and the same on every engine.
 VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "activity": lambda memory, _: activity_object(memory.activity()),
+    "altered": lambda memory, _: memory.altered(SESSION) == [],
     "append": lambda memory, _: memory.append(segment(0)),
     "around": lambda memory, _: memory.around(memory.tail(SESSION, 3)[0], 1, 1),
     "assemble": lambda memory, _: pieces(memory.assemble("token expiry clock skew")[0]),
@@ -136,6 +137,15 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "close": lambda memory, _: memory.close() is None,
     "compact": lambda memory, _: memory.compact().bytes_after > 0 and sessions(memory),
     "complete": lambda memory, _: memory.complete("tool"),
+    "copies_of_erased": lambda memory, _: (
+        memory.copies_of_erased(memory.erasable(Wanted(session=SESSION))) == []
+    ),
+    "mirrors": lambda memory, _: memory.mirrors() is not None,
+    "note_copy": lambda memory, folder: memory.note_copy(folder / "copy.h5", "snapshot", None) is None,
+    "secret_glimpses": lambda memory, _: (
+        memory.secret_glimpses(memory.erasable(Wanted(session=SESSION, secrets=True))) is not None
+    ),
+    "session_to_erase": lambda memory, _: memory.session_to_erase(SESSION).facts,
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,
     "dangers": lambda memory, _: [danger_object(each) for each in dangerous(memory).dangers()],
     "deliver": lambda memory, _: memory.deliver(memory.conversation(SESSION), "claude", dry_run=True).bytes,

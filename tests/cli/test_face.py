@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.support import DATA, ROOT
+from tests.support.foreign_memories import foreign_database
 
 from recollect.cli import main, parser, progress, reference
 from recollect.memory import Memory
@@ -245,7 +246,8 @@ class TestDocuments:
             "ingest": [DATA], "search": ["kind:prompt", "--explain"], "blame": ["tokens.py"],
             "why": [f"{gauge}:1"], "how": ["pytest"], "fix": ["1 failed"], "digest": ["a1b2"],
             "digests": ["token"], "today": ["--day", "2026-04-01"], "week": ["--day", "2026-04-03"],
-            "activity": [], "lessons": ["--min", "1"],
+            "activity": [], "lessons": ["--min", "1"], "facts": [],
+            "remember": ["the quay is painted in spring", "--id", "quay"], "notes": [],
             "show": ["a1b2"], "tail": ["a1b2"],
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
@@ -255,13 +257,14 @@ class TestDocuments:
             "recall": ["token"],
             "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
             "index": [], "export": ["a1b2", "--to", "raw", "-o", tmp_path / "raw"], "inspect": [store],
-            "convert": [DATA, "-o", tmp_path / "new.h5"], "merge": [tmp_path / "new.h5"], "check": [],
+            "convert": [DATA, "-o", tmp_path / "new.h5"], "merge": [tmp_path / "new.h5"],
+            "migrate": [foreign_database(tmp_path / "palace.db", "mempalace")], "check": [],
             "reparse": [], "compact": [], "retention": [],
             "snapshot": [tmp_path / "copy.h5"], "erase": ["a1b2", "--dry-run"], "complete": ["kind"],
             "completion": ["bash"], "embedder": [],
         }  # fmt: skip
-        # start answers as ingest does, and mcp speaks a protocol of its own
-        assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
+        # start answers as ingest does; mcp and chroma speak a protocol of their own
+        assert ["start", *calls] == [name for name in COMMANDS if name not in ("mcp", "chroma")]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
         part = filled("export", "--agent", "claude", "--to", "store", "-o", tmp_path / "part.h5", "--json")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.support import DATA, SOURCE
+from tests.support.foreign_memories import foreign_database
 from tests.support.plain_hosts import PlainHosts
 
 from recollect.cli.columns import MODEL, PROJECT, TITLE, Column, fit
@@ -77,6 +78,9 @@ def tables(
         ["entities", "--trending", "--until", "2026-04-03"],
         ["entity", "tokens.py"],
         ["graph", "relate", "tokens.py", "belongs to", "quay"],
+        ["remember", "the quay is painted in spring", "--project", "harbor", "--tag", "decision"],
+        ["notes"],
+        ["migrate", str(foreign_database(tmp_path / "palace.db", "mempalace")), "--verbose"],
         ["graph"],
         ["graph", "tokens.py"],
         *(["usage", "--by", by] for by in ("day", "model", "project", "session", "agent", "project,model")),

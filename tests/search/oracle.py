@@ -402,7 +402,7 @@ def tales(draw: st.DrawFn) -> list[Tale]:
 
 def many_tales() -> list[Tale]:
     """Six long sessions, the same ones every time, in which every filter finds something to do."""
-    choose = random.Random(0).choice
+    choose = random.Random(2).choice
     return [_tale(choose, id_, 60) for id_ in IDS]
 
 

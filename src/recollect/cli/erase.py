@@ -52,7 +52,6 @@ def add_words(commands: Any) -> None:
             "recollect erase 3f2a9c01 --dry-run",
             "recollect erase --match 'Project Nightjar' --project harbor -o receipt.json",
             "recollect erase --secrets --dry-run",
-            "recollect erase --verify receipt.json --match 'Project Nightjar'",
         ),
     )
     command.add_argument("id", nargs="?", default="", metavar="ID", help="a session, or an entry, by its id")

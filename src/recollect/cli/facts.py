@@ -42,10 +42,8 @@ def add_words(commands: Any) -> None:
         "edit ID TEXT and delete ID change what was saved or extracted.",
         (
             "recollect facts --project harbor",
-            "recollect facts --tag preference",
             "recollect facts extract --project harbor --budget-usd 0.50",
             "recollect facts edit 3f2a90c1 'we install with uv'",
-            "recollect facts delete 3f2a90c1",
         ),
     )
     command.add_argument("words", nargs="*", metavar="WORD", help="extract; edit ID TEXT; delete ID")

@@ -44,7 +44,6 @@ def add_words(commands: Any) -> None:
         (
             "recollect retention",
             "recollect retention --apply",
-            "recollect retention pin 3f2a9c01",
             "recollect retention restore 3f2a9c01 --from export.zip",
         ),
     )

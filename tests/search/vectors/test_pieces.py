@@ -20,7 +20,7 @@ def pieces(text: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_only_what_was_said_and_done_is_embedded(kind: Kind) -> None:
-    said = {Kind.PROMPT, Kind.ANSWER, Kind.THOUGHT, Kind.CALL, Kind.RESULT, Kind.SUMMARY}
+    said = {Kind.PROMPT, Kind.ANSWER, Kind.THOUGHT, Kind.CALL, Kind.RESULT, Kind.SUMMARY, Kind.NOTE}
     assert pieces_of(Entry(kind, "ship it")) == (["ship it"] if kind in said else [])
 
 

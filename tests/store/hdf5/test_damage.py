@@ -377,7 +377,7 @@ def test_a_line_that_is_not_what_was_read_is_found_and_given_up(
     with open_memory(folder / "m.h5") as memory:
         with monkeypatch.context() as patch:
             patch.setattr(
-                "recollect.store.hdf5.write.line_key",
+                "recollect.values.records.line_key",
                 lambda data: line_key(b"other" if data == lines[3] else data),
             )
             memory.ingest([folder / "logs"])

@@ -14,6 +14,7 @@ from pathlib import Path
 from recollect.agents.contract import Agent
 from recollect.agents.head import HEAD_BYTES, Head
 from recollect.agents.registry import agent_of, agents
+from recollect.intake.again import OF_NO_FILE
 from recollect.intake.fleet.answers import Listing, Stat, coded
 from recollect.intake.fleet.cksum import Cksum
 from recollect.intake.fleet.kept import Kept, mark_of
@@ -233,7 +234,7 @@ class Plan:
         file, agent = replace(source.file, compressed=packed), agent_of(source.file.agent)
         if not is_plain(file):
             return self._within(Wanted(name, stat, Way.WHOLE, agent, file))
-        if name in self._afresh or not cursor.offset:
+        if name in self._afresh or not cursor.offset or cursor.window == OF_NO_FILE:
             return Wanted(name, stat, Way.LINES, agent, file)
         return Wanted(name, stat, Way.LINES, agent, file, cursor.offset, self._summed(source))
 

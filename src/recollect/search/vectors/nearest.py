@@ -15,6 +15,7 @@ fastest. Most searches are one command.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
@@ -104,8 +105,12 @@ def choose(count: int, dims: int, *, gpu: bool = False) -> str:
     return min(quick, key=lambda row: row.first_ms).strategy
 
 
-@cache
 def _has_faiss() -> bool:
+    return sys.modules.get("faiss", ...) is not None and _finds_faiss()  # None: switched off
+
+
+@cache
+def _finds_faiss() -> bool:
     return find_spec("faiss") is not None
 
 
