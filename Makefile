@@ -44,6 +44,7 @@ test-agents: $(VENV)/tested agents
 integrations: $(INTEGRATIONS)/installed
 
 test-integrations: integrations
+	$(INTEGRATIONS)/bin/mypy src/recollect/integrations
 	$(INTEGRATIONS)/bin/python -m pytest -m integrations tests/integrations
 
 wheel-check: $(VENV)/tested

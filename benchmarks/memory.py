@@ -1,8 +1,11 @@
-"""Saving and recalling from code, beside what else keeps an agent's notes: `python -m benchmarks.memory --corpus DIR`.
+"""Saving and recalling from code: `python -m benchmarks.memory --corpus DIR`.
 
-    save       one durable write a note, and in batches of 100 (`batch`)
-    search     by words and own vectors at 10,000 and 100,000 notes; last-20 reads; file sizes
+    save       one durable write a note; `batch`: 100 notes a write
+    search     by words and own vectors at 10,000 and 100,000 notes; last-20 reads; sizes on disk
     artifact   an array of 500 x 200 f4, kept and read
+    published  what two systems publish about themselves, beside ours on their workloads
+    migrate    an SQLite memory of 100,000 rows
+    graph      relations said and asked; `optional`: the gate of `save`, and activation
 
 Every memory is a process of its own and they take turns, so one that is not installed is told and left out.
 Exit status: 0 all marks met, 1 some missed, 2 some rows could not be measured.
@@ -18,8 +21,21 @@ from pathlib import Path
 
 from benchmarks import report
 from benchmarks.measure import machine
+from benchmarks.memory_extras import graph, migrate, optional
 from benchmarks.memory_lab import Effort, Lab
-from benchmarks.memory_rows import ROWS
+from benchmarks.memory_published import published
+from benchmarks.memory_rows import artifact, batch, save, search
+
+ROWS = {
+    "save": save,
+    "batch": batch,
+    "search": search,
+    "artifact": artifact,
+    "published": published,
+    "migrate": migrate,
+    "graph": graph,
+    "optional": optional,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -32,12 +32,15 @@ class Effort:
     batches: int = 10
     asks: int = 3
     migrated: int = 100_000
+    turns: int = 5_000
+    upserts: int = 10_000
+    entities: int = 5_000
 
     @classmethod
     def quick(cls) -> Effort:
         """Does it run at all, in about a minute."""
-        sizes = (2_000,)
-        return cls(sizes=sizes, rounds=2, singles=25, batches=3, asks=1, migrated=2_000)
+        few = {"rounds": 2, "singles": 25, "batches": 3, "asks": 1, "turns": 200, "upserts": 1_000}
+        return cls(sizes=(2_000,), migrated=2_000, entities=200, **few)
 
 
 class Missing(RuntimeError):

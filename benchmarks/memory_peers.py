@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -52,7 +53,8 @@ class SqlitePlain(System):
 
     def keep_artifact(self, name: str, array: Array) -> None:
         form = f"{array.dtype.str} {' '.join(map(str, array.shape))}"
-        self._database.execute("INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?)", (name, form, array.tobytes()))
+        row = name, form, array.tobytes()
+        self._database.execute("INSERT OR REPLACE INTO artifacts VALUES (?, ?, ?)", row)
 
     def artifact(self, name: str) -> Array:
         asked = self._database.execute("SELECT form, data FROM artifacts WHERE name = ?", (name,))
@@ -88,18 +90,15 @@ class Sqlite(SqlitePlain):
         self.save_batch([note])
 
     def save_batch(self, notes: Sequence[Note]) -> None:
-        with_vector = [note for note in notes if note.vector is not None]
-        if with_vector and not self._has_vectors:
-            (dims,) = with_vector[0].vector.shape
-            self._database.execute(
-                f"CREATE VIRTUAL TABLE vectors USING vec0(v float[{dims}] distance_metric=cosine)"
-            )
+        rows = [(note.number, note.vector.tobytes()) for note in notes if note.vector is not None]
+        if rows and not self._has_vectors:
+            form = f"v float[{len(rows[0][1]) // 4}] distance_metric=cosine"
+            self._database.execute(f"CREATE VIRTUAL TABLE vectors USING vec0({form})")
             self._has_vectors = True
         with self._database:
             self._database.executemany(_INSERT, map(_row, notes))
             words = ((note.number, note.text) for note in notes)
             self._database.executemany("INSERT INTO words(rowid, text) VALUES (?, ?)", words)
-            rows = ((note.number, note.vector.tobytes()) for note in with_vector)
             self._database.executemany("INSERT INTO vectors(rowid, v) VALUES (?, ?)", rows)
 
     def settings(self) -> Iterator[str]:
@@ -192,7 +191,7 @@ class Chroma(System):
 
 
 class LanceDb(System):
-    """A table with an index of words and, where that is faster, of vectors; its own hybrid query, its own RRF."""
+    """A table with an index of words and, where that is faster, of vectors; its own hybrid query and RRF."""
 
     title = "LanceDB"
     durable = "its new files synced by us: it syncs none"
@@ -273,10 +272,12 @@ class LanceDb(System):
         found = self._widened(query.distance_type("cosine")).limit(count).to_arrow()
         return list(zip(found["number"].to_pylist(), found["text"].to_pylist(), strict=True))
 
-    def compact(self) -> None:
-        from datetime import timedelta
-
+    def rest(self) -> None:
+        # As its documentation has it: every add is a new version, and a table of many gets slow.
         self._table.optimize(cleanup_older_than=timedelta(0))
+
+    def compact(self) -> None:
+        self.rest()
 
     def close(self) -> None:
         self._table = None
@@ -323,6 +324,15 @@ class Hdf5Writer(System):
             self._open(len(notes))
         for note in notes:
             self._append(note)
+        self._sync()
+
+    def save_turns(self, turns: Sequence[tuple[Note, Array | None]]) -> None:
+        if self._session._batch_size != len(turns):
+            self._open(len(turns))
+        for note, result in turns:
+            self._append(note)
+            if result is not None:
+                self._session.append_tool_call(tool_use_id=note.id, name="run", result_data=result)
         self._sync()
 
     def last(self, session: str, count: int) -> list[str]:

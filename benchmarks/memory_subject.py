@@ -1,8 +1,8 @@
 """What every memory is given to keep and asked for: notes, their vectors, questions with a known answer.
 
-A folder as `benchmarks.search_subject` has it, of notes: distinct pieces of real texts, at most 600 characters
-each, and their vectors by our default embedder, which everyone is handed as the caller's own. A question is
-three to six words that stand together in one note; that note is what should be found.
+A folder as `benchmarks.search_subject` has it, of notes: distinct pieces of real texts, at most 600
+characters each, and their vectors by our default embedder, which everyone is handed as the caller's own. A
+question is three to six words that stand together in one note; that note is what should be found.
 
     targets.npy               the number of the note that each question is from
 
@@ -42,6 +42,7 @@ class Note:
     channel: str
     metadata: dict[str, Any]
     vector: Array | None = field(default=None, repr=False)
+    project: str = ""
 
     @property
     def said(self) -> str:

@@ -1,16 +1,17 @@
-"""What a memory must do to take part: `System`. Each runs in a process of its own (`benchmarks.memory_worker`).
+"""What a memory must do to take part: `System`. Each runs in a process of its own (`memory_worker.py`).
 
 Whatever returns from `save` or `save_batch` must outlive a power cut. Where a system does not see to that
-by itself, its file here does, with `sync_new`, and `durable` says so; the table shows it.
+by itself, `Synced` does it for it, and `durable` says so; the table shows it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from benchmarks.memory_subject import Note
 from benchmarks.search_subject import Array
@@ -59,6 +60,15 @@ class System(ABC):
 
     def use(self, setting: str) -> None:
         """Go back to a setting."""
+        assert setting, "there is always one"
+
+    def rest(self) -> None:
+        """What a system wants done now and then; between what is timed."""
+        assert self.folder.exists()
+
+    def save_turns(self, turns: Sequence[tuple[Note, Array | None]]) -> None:
+        """Turns of a conversation with what a tool gave back, an array, durable when it returns."""
+        raise NotImplementedError
 
     def nearest(self, vector: Array, count: int) -> list[int]:
         """The numbers of the notes whose vectors are nearest."""
@@ -70,6 +80,7 @@ class System(ABC):
 
     def compact(self) -> None:
         """Give back all room that can be given back."""
+        assert self.folder.exists()
 
     @abstractmethod
     def close(self) -> None: ...
@@ -85,32 +96,27 @@ def fuse(*lists: Iterable[int], count: int) -> list[int]:
 
 
 class Synced:
-    """Syncs what a system wrote into a folder and did not sync itself: its new files, and their folders."""
+    """Syncs what a system wrote into a folder and did not sync itself: its new files, and their folders.
+
+    Files are never changed there, only added: a name that is known was synced.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = str(folder)
-        self._known: dict[str, float] = {}
+        self._known: set[str] = set()
 
     def sync(self) -> None:
         for path, _, names in os.walk(self._folder):
-            changed = [name for name in names if self._is_new(os.path.join(path, name))]
-            for name in [*changed, *([""] if changed else [])]:
-                fd = os.open(os.path.join(path, name), os.O_RDONLY)
+            places = {os.path.join(path, name) for name in names} - self._known
+            for place in [*places, *([path] if places else [])]:
+                fd = os.open(place, os.O_RDONLY)
                 try:
                     os.fsync(fd)
                 finally:
                     os.close(fd)
-
-    def _is_new(self, path: str) -> bool:
-        written = os.stat(path).st_mtime
-        if self._known.get(path) == written:
-            return False
-        self._known[path] = written
-        return True
+            self._known |= places
 
 
-def words_of(text: Any) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Each word of a question once."""
-    import re
-
     return list(dict.fromkeys(re.findall(r"\w+", text.lower())))

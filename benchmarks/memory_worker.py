@@ -20,12 +20,14 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import memory_replay
 from benchmarks.measure import weight_of
 from benchmarks.memory_subject import Notes, share_found
 from benchmarks.memory_systems import System
@@ -44,7 +46,7 @@ class Worker:
     def __init__(self, system: System, notes: Notes) -> None:
         self._system = system
         self._subject = notes
-        self._next = 0
+        self._next = 0  # the number of the next note
 
     def hello(self) -> dict[str, Any]:
         system = self._system
@@ -52,16 +54,16 @@ class Worker:
 
     def save(self, count: int, vectors: bool) -> dict[str, Any]:
         """One by one, each durable when it returns."""
-        return _timed(self._system.save, self._new(count, vectors))
+        return timed(self._system.save, self._new(count, vectors))
 
     def batch(self, count: int, size: int, vectors: bool) -> dict[str, Any]:
         """So many batches of that size."""
         notes = self._new(count * size, vectors)
         batches = [notes[at : at + size] for at in range(0, len(notes), size)]
-        return _timed(self._system.save_batch, batches)
+        return timed(self._system.save_batch, batches)
 
     def load(self, count: int, vectors: bool) -> dict[str, Any]:
-        """The subject's notes, as fast as the system likes it, made ready for questions and not timed closely."""
+        """The subject's notes, as fast as the system likes it."""
         start = time.perf_counter()
         self._system.load(self._subject.notes(count, vectors=vectors))
         self._next = count
@@ -70,11 +72,11 @@ class Worker:
     def settle(self) -> dict[str, Any]:
         """Make ready for questions with the fastest setting whose recall is high enough, or the widest."""
         start = time.perf_counter()
-        _, timed = self._subject.question_vectors()
+        _, asked = self._subject.question_vectors()
         tried: list[dict[str, Any]] = []
         for setting in self._system.settings():
-            found = [self._system.nearest(vector, K) for vector in timed]
-            trial = _timed(lambda vector: self._system.nearest(vector, K), timed[:TRIAL])
+            found = [self._system.nearest(vector, K) for vector in asked]
+            trial = timed(lambda vector: self._system.nearest(vector, K), asked[:TRIAL])
             share = recall(self._subject, found)
             tried.append({"setting": setting, "recall": share, "p50": float(np.median(trial["seconds"]))})
         good = [each for each in tried if each["recall"] >= RECALL_MIN]
@@ -84,12 +86,12 @@ class Worker:
 
     def ask(self, way: str) -> dict[str, Any]:
         """All questions once, by `search` or `nearest`, after others that warm up."""
-        warm_up, timed = self._subject.asked()
+        warm_up, questions = self._subject.asked()
         asked: Callable[[tuple[str, Any]], list[int]] = self._nearest if way == "nearest" else self._search
         for question in warm_up:
             asked(question)
         answers: list[list[int]] = []
-        taken = _timed(lambda question: answers.append(asked(question)), timed)
+        taken = timed(lambda question: answers.append(asked(question)), questions)
         return taken | {"found": share_found(self._subject.targets(), answers)}
 
     def last(self, session: str, count: int) -> dict[str, Any]:
@@ -98,18 +100,45 @@ class Worker:
         found = self._system.last(session, LAST)
         if found != expected:
             raise RuntimeError(f"the last {LAST} of {session} are not those that were saved")
-        return _timed(lambda _: self._system.last(session, LAST), range(count))
+        return timed(lambda _: self._system.last(session, LAST), range(count))
+
+    def after_save(self, session: str, count: int) -> dict[str, Any]:
+        """The last 20 right after another note was saved, by turns; the last must be that note."""
+        taken: list[float] = []
+        for note in [replace(note, session=session) for note in self._new(count, vectors=True)]:
+            self._system.save(note)
+            with _undisturbed():
+                start = time.perf_counter()
+                found = self._system.last(session, LAST)
+                taken.append(time.perf_counter() - start)
+            if found[-1] != note.text:
+                raise RuntimeError("what was just saved is not the last")
+        return {"seconds": taken}
 
     def artifact(self, count: int) -> dict[str, Any]:
         """Arrays of 500 x 200 f4, kept and read again."""
         made = np.random.default_rng(SEED)
         arrays = [made.standard_normal((500, 200)).astype(np.float32) for _ in range(count)]
-        kept = _timed(lambda n: self._system.keep_artifact(f"a{n}", arrays[n]), range(count))
+        kept = timed(lambda n: self._system.keep_artifact(f"a{n}", arrays[n]), range(count))
         back: list[Any] = []
-        read = _timed(lambda n: back.append(self._system.artifact(f"a{n}")), range(count))
+        read = timed(lambda n: back.append(self._system.artifact(f"a{n}")), range(count))
         if not all(map(np.array_equal, arrays, back)):
             raise RuntimeError("an array came back changed")
         return {"kept": kept, "read": read}
+
+    def rest(self) -> dict[str, Any]:
+        """What the system wants done now and then."""
+        self._system.rest()
+        return {}
+
+    def turns(self, count: int, batch: int, arrays: bool) -> dict[str, Any]:
+        """The session of a published workload, so many turns a write, and a read of its last 20."""
+        made = memory_replay.turns(self._subject, count, arrays=arrays)
+        parts = [made[at : at + batch] for at in range(0, count, batch)]
+        taken = timed(self._system.save_turns, parts)
+        self._system.last("main", LAST)
+        read = timed(lambda _: self._system.last("main", LAST), range(5))
+        return {"saved": taken, "read": read}
 
     def weigh(self) -> dict[str, Any]:
         """Bytes of everything once it is compacted and closed; the last task."""
@@ -161,7 +190,7 @@ def main(argv: Sequence[str]) -> None:
         return
     name, subject, scratch = argv
     try:
-        worker = Worker(_system(name, Path(scratch)), Notes(Path(subject)))
+        worker = _worker(name, Path(scratch), Notes(Path(subject)))
     except ImportError as error:
         print(json.dumps({"missing": str(error)}), file=answers, flush=True)
         return
@@ -174,17 +203,17 @@ def main(argv: Sequence[str]) -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def _system(name: str, scratch: Path) -> System:
+def _worker(name: str, scratch: Path, notes: Notes) -> Worker:
     if name == "ours":
-        from benchmarks.memory_ours import Ours
+        from benchmarks.memory_tasks import OurWorker
 
-        return Ours(scratch)
+        return OurWorker(scratch, notes)
     from benchmarks.memory_peers import PEERS
 
-    return PEERS[name](scratch)
+    return Worker(PEERS[name](scratch), notes)
 
 
-def _timed(call: Callable[[Any], Any], items: Sequence[Any]) -> dict[str, Any]:
+def timed(call: Callable[[Any], Any], items: Sequence[Any]) -> dict[str, Any]:
     """Seconds of each call, and the processor time of all of them, threads included."""
     taken: list[float] = []
     with _undisturbed() as undisturbed:

@@ -88,7 +88,8 @@ def chroma(subject: Subject, scratch: Path, rounds: int) -> Iterator[dict[str, A
     def wider() -> Iterator[tuple[str, Ask]]:
         for width in (100, 400, 1600, 6400):
             # A changed width counts from the next opening on.
-            chroma_client(scratch).get_collection("vectors").modify(configuration={"hnsw": {"ef_search": width}})
+            before = chroma_client(scratch).get_collection("vectors")
+            before.modify(configuration={"hnsw": {"ef_search": width}})
             opened = chroma_client(scratch).get_collection("vectors", embedding_function=None)
             yield f"ef_search {width}", partial(_chroma_ask, opened)
 

@@ -23,7 +23,7 @@ SOURCE = Path(recollect.__file__).parent
 # From the top down. A module or package belongs to the layer that names it.
 LAYERS: dict[str, tuple[str, ...]] = {
     "testing": ("testing",),  # the contracts as test classes; looks at everything
-    "faces": ("__main__", "cli", "hooks", "integrations", "mcp", "setup"),
+    "faces": ("__main__", "chroma", "cli", "hooks", "integrations", "mcp", "setup"),
     "shared": ("present",),
     "surface": ("",),  # the package itself: what `import recollect` offers
     "facade": ("config", "memory"),
@@ -41,7 +41,8 @@ STRANGERS = frozenset({"agents", "store"})  # neither imports the other
 BELOW_FACES = frozenset({"", "config", "light", "memory", "present", "values"})
 FACES = {
     "__main__": {"cli", "hooks"},
-    "cli": {"hooks", "mcp", "setup"},
+    "chroma": {"mcp"},  # its wire alone
+    "cli": {"chroma", "hooks", "mcp", "setup"},
     "hooks": set(),
     "integrations": set(),
     "mcp": set(),

@@ -8,12 +8,13 @@ the tests find it, and does not keep the others from being installed; with none 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 FAILED = "failed.txt"
@@ -24,12 +25,15 @@ NPM = ("npm",)
 class Client:
     """What npm is asked for, and where its program then lies: the native one where the package has one.
 
-    Install scripts do not run, but for a client that cannot be run without its own.
+    Install scripts do not run, but for a client that cannot be run without its own. `instead`: packages
+    that a client depends on and that its tests never reach, with what is installed in their place.
     """
 
     package: str
     program: str
     needs_script: bool = False
+    beside: tuple[str, ...] = ()
+    instead: Mapping[str, str] = field(default_factory=dict)
 
 
 # Node first: the others run on it, and npm would pick older versions of some for an older Node.
@@ -46,6 +50,14 @@ CLIENTS = {
     "grok": Client("@xai-official/grok@1.0.41", "@xai-official/grok/bin/grok", needs_script=True),
     "cline": Client("cline@3.0.65", "@cline/cli-*/bin/cline"),
     "droid": Client("droid@0.215.0", "@factory/cli-*/bin/droid"),
+    "bun": Client("@oven/bun-linux-x64@1.4.4", "@oven/bun-*/bin/bun"),
+    # What it signs people in with on a server is large, and no part of what it does with Chroma.
+    "claude-mem": Client(
+        "claude-mem@13.25.3",
+        "claude-mem/plugin/scripts/worker-service.cjs",
+        beside=("zod@4.4.3",),
+        instead={"better-auth": "npm:zod@4.4.3", "@better-auth/api-key": "npm:zod@4.4.3"},
+    ),
 }
 
 
@@ -92,7 +104,9 @@ def _install(folder: Path, name: str, client: Client, npm: Sequence[str]) -> str
     """Run npm; what it said last when it failed, else nothing."""
     fixed = ["install", "--no-audit", "--no-fund", "--fetch-retries=1", "--loglevel=error"]
     scripts = [] if client.needs_script else ["--ignore-scripts"]
-    words = [*npm, *fixed, *scripts, "--prefix", str(folder / name), client.package]
+    words = [*npm, *fixed, *scripts, "--prefix", str(folder / name), *client.beside, client.package]
+    if client.instead:
+        (folder / name / "package.json").write_text(json.dumps({"overrides": client.instead}), "utf-8")
     node = program(folder, "node")
     path = os.environ.get("PATH", "")
     # A script may write into the home it finds: that is one made for it. npm's own settings stay.

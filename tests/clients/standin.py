@@ -31,6 +31,8 @@ _ASIDE = re.compile(
 )
 # Some ask on the side with all their tools: Grok for a line of its dashboard, Qwen for its own memory.
 _ASKED_ASIDE = ("Write an ultra-short dashboard line", "Managed memory has TWO directories")
+FACTS = "facts"
+_EXTRACTING = ("Below is a part of one session",)
 _COMPACTING = ("Your task is to create a detailed summary", "CONTEXT CHECKPOINT COMPACTION")
 
 
@@ -167,7 +169,9 @@ class StandIn:
 
 
 def _chosen(body: dict[str, Any]) -> str:
-    """The script that the newest prompt asks for."""
+    """The script that the newest prompt asks for; what Recollect itself asks plays `FACTS`."""
+    if _asks_for(body, _EXTRACTING):
+        return FACTS
     found = _PLAY.findall(_ASIDE.sub("", "\n".join(_prompts(body))))
     return found[-1] if found else ""
 

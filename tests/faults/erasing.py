@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
 
-from tests.faults.story import HOST, State, Story, derive, difference, ingest, memory, only_recover
+from tests.faults.story import HOST, QuietDisk, State, Story, derive, difference, ingest, memory, only_recover
 
 from recollect.intake.erased import erased, note_erasure
 from recollect.light.disk import Disk
@@ -70,7 +70,7 @@ class ErasingStory(Story):
 
     def check_complete(self, seen: State) -> None:
         """Whoever saw it gone never sees it again; all else is as in a clean run."""
-        noted = any(path == "recollect:erasures" for _, path, _ in seen["sources"])
+        noted = _has_noted(seen)
         assert noted == (GONE not in seen["sessions"])
         if not noted:
             super().check_complete(seen)
@@ -112,7 +112,7 @@ class MaskingStory(ErasingStory):
 
     def check_complete(self, seen: State) -> None:
         """Whoever saw it masked never sees it again, and nothing else is otherwise than in a clean run."""
-        noted = any(path == "recollect:erasures" for _, path, _ in seen["sources"])
+        noted = _has_noted(seen)
         if not noted:
             Story.check_complete(self, seen)
             return
@@ -127,6 +127,40 @@ class MaskingStory(ErasingStory):
         others = {id_: told for id_, told in self.final["sessions"].items() if id_ != GONE}
         assert {id_: seen["sessions"].get(id_) for id_ in others} == others
         assert seen["sessions"][GONE][0] == self.final["sessions"][GONE][0]
+
+
+class JoinedErasureStory(ErasingStory):
+    """The same, erased in another store of this person and merged: what was made here is cleared, too."""
+
+    name = "joined-erasure"
+
+    def __post_init__(self) -> None:
+        fresh = not self.folder.exists()
+        super().__post_init__()
+        self.other = self.folder / "laptop.h5"
+        if fresh:
+            with self.set_up(QuietDisk()), Hdf5Store.open(self.other, create=True, disk=QuietDisk()) as store:
+                ingest(store, [self.swept])
+                memory(store).erase(Wanted(session=GONE))
+
+    @contextlib.contextmanager
+    def set_up(self, disk: Disk) -> Iterator[None]:
+        with super().set_up(disk), mock.patch("recollect.memory.joining._now_ms", return_value=7):
+            yield
+
+    def erase(self, store: Hdf5Store) -> None:
+        memory(store).merge([self.other], own=True)
+
+    def learn(self, scratch: Path) -> None:
+        super().learn(scratch)
+        rewritten, cleared = (state for state in self.between[4] if state is not None and _has_noted(state))
+        assert GONE not in rewritten["sessions"]
+        assert cleared == self.states[4]
+        assert rewritten != cleared, "the store says that something is left to do"
+
+
+def _has_noted(seen: State) -> bool:
+    return any(path == "recollect:erasures" for _, path, _ in seen["sources"])
 
 
 class CarelessStory(ErasingStory):

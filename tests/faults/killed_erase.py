@@ -1,6 +1,6 @@
 """An erase, killed before it changes the file system for the nth time: FOLDER SESSION N; N is 0 for never.
 
-For a session --secrets erases these.
+For a session --secrets erases these, and the path of another store merges that, with what was erased there.
 
 Prints how many changes there were.
 """
@@ -34,7 +34,10 @@ def main() -> None:
 
     with Memory.open(config=ours(folder)) as memory:
         sys.addaudithook(count)
-        memory.erase(Wanted(secrets=True) if session == _SECRETS else Wanted(session=session))
+        if session.endswith(".h5"):
+            memory.merge([session], own=True)
+        else:
+            memory.erase(Wanted(secrets=True) if session == _SECRETS else Wanted(session=session))
     print(changes)
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from tests.faults.erasing import ErasingStory, MaskingStory
+from tests.faults.chroma import ChromaStory
+from tests.faults.erasing import ErasingStory, JoinedErasureStory, MaskingStory
 from tests.faults.mirroring import MirroringStory
 from tests.faults.relating import RelatingStory
 from tests.faults.saving import SavingStory
@@ -725,8 +726,10 @@ STORIES = {
         FollowingStory,
         ErasingStory,
         SavingStory,
+        ChromaStory,
         MaskingStory,
         RelatingStory,
         MirroringStory,
+        JoinedErasureStory,
     )
 }

@@ -18,6 +18,7 @@ from recollect.hooks.settle import settle
 from recollect.light.capture import FileMark, Followed, write_followed
 from recollect.memory import Memory
 from recollect.memory.reads import last_reads, note_reads
+from recollect.values.erasures import Wanted
 from recollect.values.errors import NotFound
 from recollect.values.retention import SessionName
 
@@ -113,6 +114,54 @@ def test_whoever_comes_after_a_killed_erase_completes_it(
             assert [each.facts.id for each in memory.sessions()] == [KEPT]
             assert list(last_reads(memory.config.state)) == [SessionName("claude", HOST, KEPT)]
     assert cut_short > POINTS // 3, "most of these kills came between the rewrite and its end"
+
+
+def test_whoever_comes_after_a_killed_merge_of_an_erasure_completes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was erased in another store, and cleared there, is still in what was made here."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    logs, whole = write_logs(tmp_path / "home" / ".claude" / "projects"), tmp_path / "whole"
+    fill(whole, logs)
+    other = tmp_path / "other"
+    with Memory.open(config=ours(other)) as memory:
+        memory.ingest([logs])
+        memory.erase(Wanted(session=ERASED))
+        assert [each.is_cleared for each in memory.erasures()] == [True]
+    folder, brought = tmp_path / "ours", str(ours(other).path)
+    monkeypatch.setenv("RECOLLECT_CACHE", str(folder / "cache"))
+    monkeypatch.setattr("recollect.config.host_name", lambda: HOST)
+
+    def copied() -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(whole, folder)
+        for kind in ("hooks", "fleet"):  # named by where the store is
+            made = folder / "cache" / kind
+            (made / ours(whole).state.name).rename(made / ours(folder).state.name)
+
+    def by_merging(folder: Path) -> None:
+        assert main(["--store", str(ours(folder).path), "--quiet", "merge", brought, "--own"]) == 0
+
+    copied()
+    done = erase(folder, 0, brought)
+    assert done.returncode == 0, done.stderr
+    changes = int(done.stdout)
+    finishers: list[Callable[[Path], None]] = [by_merging, by_ingest, by_index, by_settling]
+    cut_short = 0
+    for n, number in enumerate(range(1, changes + 1, max(changes // 16, 1))):
+        copied()
+        assert erase(folder, number, brought).returncode == 9
+        with Memory.open(config=ours(folder)) as memory:
+            has_happened = bool(memory.erasures())
+            left = places_with(memory, *CANARIES, ERASED)
+        assert left or has_happened
+        cut_short += has_happened and bool(left)
+        (finishers[n % len(finishers)] if has_happened else by_merging)(folder)
+        with Memory.open(config=ours(folder)) as memory:
+            assert places_with(memory, *CANARIES, ERASED) == set(), (number, finishers[n % len(finishers)])
+            assert [each.is_cleared for each in memory.erasures()] == [True]
+            assert [each.facts.id for each in memory.sessions()] == [KEPT]
+    assert cut_short > 3, "some of these kills came between the rewrite and its end"
 
 
 def test_whoever_comes_after_a_killed_erase_of_secrets_completes_it(

@@ -20,7 +20,10 @@ from recollect.agents.saved import curated_file
 from recollect.config import Config
 from recollect.intake import refill
 from recollect.intake.notes import note
+from recollect.intake.versions import Version
 from recollect.memory import Memory
+from recollect.store.hdf5 import packed, tables
+from recollect.store.hdf5.frames import compress
 from recollect.testing.derived import FACTS
 from recollect.values.erasures import Wanted
 from recollect.values.errors import StoreCorrupt, StoreError, UsageError
@@ -89,8 +92,14 @@ def histories(draw: st.DrawFn) -> dict[Name, History]:
             if lines and draw(st.booleans()) and draw(st.booleans()):
                 lines = []  # written anew
             more = st.tuples(st.integers(0, 9), st.sampled_from([session, session, 1, 2]))
-            lines = [*lines, *(line(*each) for each in draw(st.lists(more, min_size=1, max_size=4)))]
-            states.append(b"".join(each + b"\n" for each in lines))
+            for number, of in draw(st.lists(more, min_size=1, max_size=4)):
+                # Of a line that is there twice, which one a copy is of depends on what is read in one go.
+                if of > 2 or line(number, of) not in lines:
+                    lines = [*lines, line(number, of)]
+            state = b"".join(each + b"\n" for each in lines)
+            # Of a file that was cut short, two stores that saw one state each do not know which came first.
+            if not any(earlier.startswith(state) for earlier in states):
+                states.append(state)
         if draw(st.booleans()):
             states[-1] += b'{"half'
         made[host, session] = states
@@ -170,15 +179,23 @@ def halves(folder: Path) -> tuple[Path, Path, Path]:
     return stores
 
 
-@pytest.mark.parametrize("eager", [False, True])
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other processes take whatever they can, in small parcels."""
+    monkeypatch.setattr(refill, "WORTH_BYTES", 1)
+    monkeypatch.setattr(refill, "PARCEL_BYTES", 20_000)
+    monkeypatch.setattr(refill, "FILE_BYTES_MAX", 60_000)
+    monkeypatch.setattr(refill, "COMMIT_BYTES", 30_000)
+
+
+@pytest.mark.parametrize("how", ["here", "unpacked here", "unpacked there"])
 def test_two_halves_are_the_whole(
-    halves: tuple[Path, Path, Path], folder: Path, monkeypatch: pytest.MonkeyPatch, eager: bool
+    halves: tuple[Path, Path, Path], folder: Path, request: pytest.FixtureRequest, how: str
 ) -> None:
-    if eager:
-        monkeypatch.setattr(refill, "WORTH_BYTES", 1)
-        monkeypatch.setattr(refill, "PARCEL_BYTES", 20_000)
-        monkeypatch.setattr(refill, "FILE_BYTES_MAX", 60_000)
-        monkeypatch.setattr(refill, "COMMIT_BYTES", 30_000)
+    if how != "here":
+        request.getfixturevalue("eager")
+    if how == "unpacked there":
+        request.getfixturevalue("monkeypatch").setattr(packed, "_WORTH_BYTES", 0)
     with open_memory(halves[0]) as memory:
         expected = content(memory)
     seen: list[tuple[int, int]] = []
@@ -188,6 +205,30 @@ def test_two_halves_are_the_whole(
             assert content(memory) == expected
             assert memory.check() == []
     assert all(0 <= done <= total for done, total in seen)
+
+
+@pytest.mark.parametrize("lie", ["all are equal", "none are"])
+def test_what_a_store_says_of_which_lines_are_equal_costs_time_and_nothing_else(
+    folder: Path, eager: None, monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    """Two logs share lines, a third has none of them."""
+    shared = [said(n, f"said {n}") for n in range(3)]
+    logs = [[*shared, said(7, "seven")], [*shared, said(8, "eight")], [said(9, "nine", session=3)]]
+    for number, lines in enumerate(logs, 1):
+        write(claude_path(folder, number), b"".join(line + b"\n" for line in lines))
+    with open_memory(folder / "all.h5") as memory:
+        memory.ingest([claude_path(folder, number) for number in (1, 2, 3)])
+        expected = shown(memory)
+    honest, told = Version.keys, itertools.count()
+
+    def keys(version: Version) -> Any:
+        lines = len(honest(version))
+        return np.zeros(lines, "<u8") if lie == "all are equal" else np.array([next(told)] * lines, "<u8")
+
+    monkeypatch.setattr(Version, "keys", keys)
+    with open_memory(folder / "m.h5") as memory:
+        memory.merge([folder / "all.h5"])
+        assert shown(memory) == expected
 
 
 def test_a_log_goes_on_where_its_file_was_last_read(folder: Path) -> None:
@@ -393,6 +434,23 @@ def test_a_store_is_not_merged_into_itself(folder: Path) -> None:
         for name in ("m.h5", "link.h5"):
             with pytest.raises(UsageError, match="merged into"):
                 memory.merge([folder / name])
+
+
+def test_frames_that_lie_are_told_as_damage_of_their_store(
+    folder: Path, eager: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every checksum holds; only who unpacks it sees that, in another process."""
+    monkeypatch.setattr(packed, "_WORTH_BYTES", 0)
+    own_store(folder / "m.h5", 1, [said(1, "one")])
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            tables, "compress", lambda block, level: compress(block + b"!" * (b'"uuid"' in block), level)
+        )
+        own_store(folder / "bad.h5", 2, [said(n, "two", session=2) for n in range(9)])
+    before = (folder / "m.h5").read_bytes()
+    with open_memory(folder / "m.h5") as memory, pytest.raises(StoreCorrupt, match=r"bad\.h5"):
+        memory.merge([folder / "bad.h5"])
+    assert (folder / "m.h5").read_bytes() == before
 
 
 def test_a_missing_store_or_a_damaged_one_changes_nothing(folder: Path) -> None:

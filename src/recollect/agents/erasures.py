@@ -19,6 +19,7 @@ ERASURES: Final = "erasures"  # the session that they are
 ERASURE: Final = "erasure"
 FORGET: Final = "forget-erasure"
 CLEARED: Final = "erasure-cleared"
+UNCLEARED: Final = "erasure-uncleared"
 
 _TIME_MS_MAX: Final = 2**53 - 1
 _ID_CHARS_MAX: Final = 64
@@ -48,6 +49,11 @@ def forgetting(id_: str, time_ms: int) -> dict[str, Any]:
 def clearing(id_: str, time_ms: int) -> dict[str, Any]:
     """The record that nothing is left of what was made of erased rows."""
     return {"type": CLEARED, "id": id_, "time_ms": time_ms}
+
+
+def reopening(id_: str, time_ms: int) -> dict[str, Any]:
+    """The record that something may be left of it here: an erasure of another store, cleared there alone."""
+    return {"type": UNCLEARED, "id": id_, "time_ms": time_ms}
 
 
 def erasure_of(record: Any) -> Erasure | None:
@@ -80,6 +86,20 @@ def cleared_of(record: Any) -> str:
     return _id_of(record, CLEARED)
 
 
+def uncleared_of(record: Any) -> str:
+    """The id of the erasure that a record says is not cleared here, "" for any other record."""
+    return _id_of(record, UNCLEARED)
+
+
+def noted_of(record: Any) -> tuple[int, int]:
+    """When a record was written; of one moment, what follows from another comes after it."""
+    record = dict_of(record)
+    order = (ERASURE, UNCLEARED, CLEARED, FORGET)
+    kind = record.get("type")
+    time_ms = min(count_of(record.get("time_ms")), _TIME_MS_MAX)
+    return time_ms, order.index(kind) if kind in order else len(order)
+
+
 def _id_of(record: Any, type_: str) -> str:
     record = dict_of(record)
     return text_of(record.get("id"))[:_ID_CHARS_MAX] if record.get("type") == type_ else ""
@@ -93,7 +113,8 @@ class ErasureParser:
 
     def parse(self, record: Any, /) -> Parsed:
         kind = text_of(dict_of(record).get("type"))
-        if erasure_of(record) is None and not forgotten_of(record) and not cleared_of(record):
+        is_of_one = forgotten_of(record) or cleared_of(record) or uncleared_of(record)
+        if erasure_of(record) is None and not is_of_one:
             return unknown(kind)
         time_ms = min(count_of(dict_of(record).get("time_ms")), _TIME_MS_MAX)
         self.facts.saw(time_ms)

@@ -9,6 +9,7 @@ from recollect.cli.open_memory import open_memory
 from recollect.cli.progress import Progress
 from recollect.cli.screen import Screen, Styled, is_terminal
 from recollect.cli.words import add_command, limit
+from recollect.present.agents import enumeration, names
 from recollect.present.facts import extracted_object, fact_object, plan_object, told_by
 from recollect.present.projects import unknown_project_note
 from recollect.values.errors import UsageError
@@ -27,6 +28,7 @@ _BUDGET = 1.0
 
 
 def add_words(commands: Any) -> None:
+    able = names("asker")
     command = add_command(
         commands,
         "facts",
@@ -34,7 +36,7 @@ def add_words(commands: Any) -> None:
         "Without words it lists what rules find in conversations, notes that are tagged as facts, and what a "
         "model was asked for, marked as such: decisions, preferences, gotchas, config, architecture, and "
         "what is true of the project, each with the ids of entries that show it. "
-        "extract asks your own `claude` (or `codex`) to read conversations that none has read yet: it says "
+        f"extract asks a client of yours ({enumeration(able, 'or')}) to read what none has read: it says "
         "first how much that is and what it may cost, and asks. It gets no tools, no hooks see it, nothing "
         "of it is logged, secrets are masked, and a fact whose citation does not hold is dropped. "
         "edit ID TEXT and delete ID change what was saved or extracted.",
@@ -50,16 +52,10 @@ def add_words(commands: Any) -> None:
     command.add_argument("--project", default="", metavar="P", help="only projects whose name contains P")
     command.add_argument("--tag", default="", metavar="T", help=f"only one tag: {', '.join(TAGS)}")
     command.add_argument(
-        "--agent",
-        default="claude",
-        metavar="A",
-        help="extract: whom to ask, claude or codex (default: claude)",
+        "--agent", default="", metavar="A", help=f"extract: whom to ask (default: {able[0]})"
     )
     command.add_argument(
-        "--model",
-        default="",
-        metavar="M",
-        help="extract: which model (default: claude's sonnet, codex's own)",
+        "--model", default="", metavar="M", help="extract: which model, as the client calls it"
     )
     command.add_argument(
         "--budget-usd",

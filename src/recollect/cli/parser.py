@@ -23,10 +23,11 @@ ABOUT = "The memory your coding agents run on: every conversation, lossless, in 
 # The order of the help; commands that are not here follow behind.
 _ORDER = (
     "start", "ingest", "search", "blame", "why", "how", "fix", "digest", "digests", "today", "week",
-    "activity", "lessons", "show", "tail", "sessions", "projects", "usage", "status", "init", "hook",
-    "watch", "fleet", "mcp", "catalog", "threads", "thread", "entities", "entity", "graph", "recall",
-    "assemble", "saved", "resume", "index", "export", "inspect", "convert", "merge", "migrate", "check",
-    "reparse", "compact", "retention", "snapshot", "erase", "complete", "completion", "embedder",
+    "activity", "lessons", "facts", "remember", "notes", "show", "tail", "sessions", "projects", "usage",
+    "status", "init", "hook", "watch", "fleet", "mcp", "chroma", "catalog", "threads", "thread", "entities",
+    "entity", "graph", "recall", "assemble", "saved", "resume", "index", "export", "inspect", "convert",
+    "merge", "migrate", "check", "reparse", "compact", "retention", "snapshot", "erase", "complete",
+    "completion", "embedder",
 )  # fmt: skip
 
 _EXAMPLES = (

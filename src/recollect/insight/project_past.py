@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from recollect.insight.threads import threads
 from recollect.insight.turns import Course, Turns
-from recollect.light.sources import is_conversation
+from recollect.light.sources import MEMORY, is_conversation
 from recollect.search.ties import kept_ties
 from recollect.store.contract import View
-from recollect.values.facts import is_of_facts
 from recollect.values.history import Thread
 from recollect.values.records import UNSAID, Flag, Kind, Relation
 from recollect.values.stored import Session, StoredEntry
@@ -77,8 +78,13 @@ def project_past(view: View, project: str, *, imported: bool = False) -> Project
 
     `imported`: what imported logs say counts too.
     """
-    talks = [each for each in view.sessions() if is_conversation(each.facts.agent)]
-    talks = [each for each in talks if (imported or not each.imported) and not is_of_facts(each)]
+    talks = [
+        each
+        for row, each in view.session_rows().items()
+        if is_conversation(each.facts.agent)
+        and (imported or not each.imported)
+        and not (each.facts.project == project and _is_notes(view, row, each))
+    ]
     own = [each for each in talks if project and each.facts.project == project]
     own = [each for each in own if not each.copied]
     main = tuple(each for each in own if each.facts.relation != Relation.SUBAGENT)
@@ -94,6 +100,13 @@ def project_past(view: View, project: str, *, imported: bool = False) -> Project
         tuple(_talks(view, found, imported=imported)) if own else (),
         tuple(each.facts.headline for each in talks if each.facts.project != project),
     )
+
+
+def _is_notes(view: View, row: int, session: Session) -> bool:
+    """Whether a session is notes and nothing else: nobody spoke in it."""
+    if session.facts.agent != MEMORY:
+        return False
+    return not np.isin(view.session_columns(row, "kind")["kind"], (Kind.PROMPT, Kind.ANSWER)).any()
 
 
 # -- reading ---------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.erasures import (
@@ -14,9 +14,11 @@ from recollect.agents.erasures import (
     erasure_of,
     forgetting,
     forgotten_of,
+    noted_of,
     record_of,
+    reopening,
+    uncleared_of,
 )
-from recollect.agents.fields import count_of, dict_of
 from recollect.agents.saved import erasures_file
 from recollect.intake.notes import note
 from recollect.light.sources import is_conversation
@@ -42,23 +44,26 @@ def erasures(view: View) -> list[Erasure]:
 
 def _held(lines: Iterable[bytes]) -> list[Erasure]:
     found: dict[str, Erasure] = {}
+    for record in sorted(_records(lines), key=noted_of):  # those of several hosts are in several sources
+        erasure = erasure_of(record)
+        if erasure is not None:
+            found[erasure.id] = erasure
+        elif (told := found.get(cleared_of(record) or uncleared_of(record))) is not None:
+            found[told.id] = replace(told, is_cleared=bool(cleared_of(record)))
+        else:
+            found.pop(forgotten_of(record), None)
+    return list(found.values())
+
+
+def _records(lines: Iterable[bytes]) -> Iterator[Any]:
     for data in lines:
         with contextlib.suppress(BadLine):
-            record = decode(data)[0]
-            erasure = erasure_of(record)
-            if erasure is not None:
-                found[erasure.id] = erasure
-            elif (cleared := found.get(cleared_of(record))) is not None:
-                found[cleared.id] = replace(cleared, is_cleared=True)
-            else:
-                found.pop(forgotten_of(record), None)
-    return list(found.values())
+            yield decode(data)[0]
 
 
 def erased_in(views: Iterable[View]) -> Erased:
     """What was erased in any of several stores of one person, and not taken back since in another."""
-    lines = sorted({data for view in views for data in _lines(view)}, key=_noted)
-    return Erased(_held(lines))
+    return Erased(_held({data for view in views for data in _lines(view)}))
 
 
 def note_erasure(writer: Writer, host: str, erasure: Erasure) -> None:
@@ -68,7 +73,15 @@ def note_erasure(writer: Writer, host: str, erasure: Erasure) -> None:
 
 def note_cleared(writer: Writer, host: str, erasure: Erasure, *, now_ms: int) -> None:
     """Remember that nothing made of the erased rows is left; the caller commits."""
-    note(writer, erasures_file(), host, clearing(erasure.id, now_ms))
+    note(writer, erasures_file(), host, clearing(erasure.id, _next_ms(writer, now_ms)))
+
+
+def note_uncleared(writer: Writer, host: str, erasure: Erasure, *, now_ms: int) -> None:
+    """Remember that something made of the erased rows may be left here; the caller commits.
+
+    An erasure of another store says with its lines that what was made there is cleared, and of nothing else.
+    """
+    note(writer, erasures_file(), host, reopening(erasure.id, _next_ms(writer, now_ms)))
 
 
 def forget_erasure(writer: Writer, host: str, id_: str, *, now_ms: int) -> Erasure:
@@ -78,15 +91,13 @@ def forget_erasure(writer: Writer, host: str, id_: str, *, now_ms: int) -> Erasu
         raise NotFound(
             f"{len(found)} erasures' ids start with {id_!r}", hint="`recollect erase --list` lists them"
         )
-    note(writer, erasures_file(), host, forgetting(found[0].id, now_ms))
+    note(writer, erasures_file(), host, forgetting(found[0].id, _next_ms(writer, now_ms)))
     return found[0]
 
 
-def _noted(data: bytes) -> tuple[int, bytes]:
-    """When a line was noted."""
-    with contextlib.suppress(BadLine):
-        return count_of(dict_of(decode(data)[0]).get("time_ms")), data
-    return 0, data
+def _next_ms(writer: Writer, now_ms: int) -> int:
+    """A moment behind all that was noted, by whichever clock."""
+    return max([now_ms, *(noted_of(record)[0] + 1 for record in _records(_lines(writer.view())))])
 
 
 def _lines(view: View) -> Iterator[bytes]:

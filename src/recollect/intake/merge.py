@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from recollect.intake.carry import carry_tables, carry_vectors
-from recollect.intake.erased import erased_in
+from recollect.intake.erased import erased_in, erasures
 from recollect.intake.forks import note_forks
 from recollect.intake.masked import altered_lines
 from recollect.intake.refill import Refill
@@ -22,7 +24,7 @@ from recollect.intake.reparse import Again
 from recollect.intake.versions import Chain, Contents, Version, join_chains, join_notes, unevicted
 from recollect.light.sources import is_noted
 from recollect.store.contract import Array, View, Writer
-from recollect.values.erasures import Erased
+from recollect.values.erasures import Erased, Erasure
 from recollect.values.records import Provenance, SessionFacts
 from recollect.values.reports import MergeReport, Progress
 from recollect.values.stored import Source
@@ -64,21 +66,18 @@ class Merge:
         self._planned = sorted(joined, key=_place)
 
     @property
-    def has_erased(self) -> bool:
-        """Whether anything was erased in one of the own stores."""
-        return bool(self._erased)
+    def brought(self) -> list[Erasure]:
+        """What was erased in another own store: of that, what was made here may still have something."""
+        here = {each.id for each in erasures(self._parts[0].view)}
+        return [each for each in self._erased.erasures if each.id not in here]
 
     def fill(self, writer: Writer, keys_of: Callable[[View], Array]) -> MergeReport:
         """Take everything into an empty store; `keys_of`: the keys of the vectors that its texts may have."""
         report, here = self.report, self._parts[0].view
         report.entries_before, report.sessions_before = here.info().entries, here.info().sessions
-        sources = (
-            Again(each.source, each.lines(), each.before, each.kept(), number > 0, each.seen)
-            for versions in self._planned
-            for number, each in enumerate(versions)
-        )
         size = sum(part.view.info().line_bytes for part in self._parts)
-        Refill(writer, report, self._progress, self._in_all).take(sources, size)
+        refill = Refill(writer, report, self._progress, self._in_all, self._erased)
+        refill.take(_again(self._planned), size)
         self._progress("", report.lines, report.lines)
         note_forks(writer, [versions[-1].name for versions in self._planned])
         writer.commit()
@@ -136,6 +135,39 @@ class Merge:
             self.report.versioned += 1
         elif here[-1].source.file.provenance != joined[-1].source.file.provenance:
             self.report.marked += 1
+
+
+def _again(planned: Sequence[Sequence[Version]]) -> Iterator[Again]:
+    """All versions in order, each with whether lines of it may be in one before."""
+    repeats = _repeating([each for versions in planned for each in versions])
+    at = 0
+    for versions in planned:
+        for number, each in enumerate(versions):
+            yield Again(
+                each.source,
+                each.lines(),
+                each.before,
+                each.kept(),
+                number > 0,
+                each.seen,
+                repeats=bool(repeats[at]),
+                packed=each.packed,
+            )
+            at += 1
+
+
+def _repeating(versions: Sequence[Version]) -> Array:
+    """Which versions have a line that one before them has, as the keys in their stores say.
+
+    A store may lie about these. That costs time: what is taken is compared by the bytes themselves.
+    """
+    keys = [each.keys() for each in versions]
+    owners = np.repeat(np.arange(len(keys)), [len(each) for each in keys])
+    told = np.concatenate([np.zeros(0, "<u8"), *keys])
+    _, first, which = np.unique(told, return_index=True, return_inverse=True)
+    repeating = np.zeros(len(keys), bool)
+    repeating[owners[owners != owners[first][which]]] = True
+    return repeating
 
 
 def _chains(number: int, part: Part, erased: Erased, altered: Mapping[bytes, bytes]) -> dict[Name, Chain]:

@@ -15,36 +15,46 @@ from typing import Any
 
 from recollect.intake.ingest import COMMIT_BYTES
 from recollect.intake.reparse import Again, take_again
+from recollect.intake.versions import without_erased
 from recollect.intake.workers import FILE_BYTES_MAX, PARCEL_BYTES, WORTH_BYTES
 from recollect.light.pool import WORKERS_MAX, Pool, serve
-from recollect.store.contract import BulkWriter, Collector, Writer
+from recollect.store.contract import BulkWriter, Collector, PackedLines, Writer
+from recollect.values.erasures import NOTHING_ERASED, Erased
 from recollect.values.records import SessionFacts
 from recollect.values.reports import Progress, ReparseReport
 from recollect.values.stored import Source, StoredLine
 
+_Lines = list[StoredLine] | PackedLines
+
 
 @dataclass(slots=True)
 class _Group:
-    """Sources whose lines are in memory, few enough for a parcel."""
+    """Sources whose lines are in memory, as they lie in a store or unpacked, few enough for a parcel."""
 
     sources: list[Again] = field(default_factory=list)
-    lines: list[list[StoredLine]] = field(default_factory=list)
+    lines: list[_Lines] = field(default_factory=list)
     size: int = 0
     number: int = -1  # of the task; -1: nobody works on it
 
 
-_Told = tuple[Source, list[StoredLine], SessionFacts, bool]
-_Task = tuple[type[Collector], list[_Told]]
-_Result = tuple[Any, ReparseReport]
+_Told = tuple[Source, _Lines, SessionFacts, bool]
+_Task = tuple[type[Collector], list[_Told], Erased]  # what of packed lines does not come back
+_Result = tuple[Any, ReparseReport] | None  # a parcel, and what is in it; None: lines that do not read
 
 
 class Refill:
     """One walk over sources, through one writer."""
 
     def __init__(
-        self, writer: Writer, report: ReparseReport, progress: Progress | None = None, in_all: int = 0
+        self,
+        writer: Writer,
+        report: ReparseReport,
+        progress: Progress | None = None,
+        in_all: int = 0,
+        erased: Erased = NOTHING_ERASED,
     ) -> None:
-        """`in_all`: how many lines there will be, for the progress shown."""
+        """`in_all`: how many lines there will be, for the progress shown. `erased` is what does not come."""
+        self._erased = erased
         self._writer, self._report, self._in_all = writer, report, in_all
         self._progress = progress or (lambda path, done, total: None)
         self._uncommitted = 0
@@ -61,9 +71,9 @@ class Refill:
             for number, step in enumerate(_grouped(sources)):
                 if isinstance(step, _Group):
                     step.number = number
-                    pool.send(number, (self._writer.collector, _told(step)))
+                    pool.send(number, (self._writer.collector, _told(step), self._erased))
                 waiting.append(step)
-                while len(waiting) > pool.size + 2:
+                while sum(isinstance(each, _Group) for each in waiting) > pool.size + 2:
                     self._finish(waiting.popleft(), pool)
             while waiting:
                 self._finish(waiting.popleft(), pool)
@@ -75,12 +85,14 @@ class Refill:
             self._take(step)
             return
         assert isinstance(self._writer, BulkWriter)
-        parcel, report = pool.result(step.number)
-        if not self._writer.adopt(parcel):
+        result = pool.result(step.number)
+        if result is None or not self._writer.adopt(result[0]):
             for each, lines in zip(step.sources, step.lines, strict=True):
-                each.lines = iter(lines)
+                if isinstance(lines, list):  # else nobody began to read them
+                    each.lines = iter(lines)
                 self._take(each)
             return
+        report = result[1]
         self._report.lines += report.lines
         self._report.entries_after += report.entries_after
         self._report.unknown_types.update(report.unknown_types)
@@ -109,16 +121,16 @@ class Refill:
 
 
 def _grouped(sources: Iterable[Again]) -> Iterator[_Group | Again]:
-    """Sources in order, grouped to parcels; one that is too large, has evicted lines, or is one of several
-    versions, is alone.
+    """Sources in order, grouped to parcels; one that is too large, has evicted lines or lines that another
+    has, or is one of several versions, is alone: no worker can know what becomes of it.
     """
     group = _Group()
     following = itertools.chain(sources, [None])
     each = next(following)
     while each is not None:
         after = next(following)
-        alone = each.kept or each.restart or (after is not None and after.restart)
-        lines, size = ([], FILE_BYTES_MAX) if alone else _beginning(each.lines)
+        alone = each.kept or each.repeats or each.restart or (after is not None and after.restart)
+        lines, size = ([], FILE_BYTES_MAX) if alone else _content(each)
         if size < FILE_BYTES_MAX:
             if group.size + size > PARCEL_BYTES and group.sources:
                 yield group
@@ -130,11 +142,18 @@ def _grouped(sources: Iterable[Again]) -> Iterator[_Group | Again]:
             if group.sources:
                 yield group
                 group = _Group()
-            each.lines = itertools.chain(lines, each.lines)
+            if isinstance(lines, list):
+                each.lines = itertools.chain(lines, each.lines)
             yield each
         each = after
     if group.sources:
         yield group
+
+
+def _content(each: Again) -> tuple[_Lines, int]:
+    """The lines of a source as a worker takes them, and how large they are."""
+    packed = each.packed(FILE_BYTES_MAX)
+    return (packed, packed.size) if packed is not None else _beginning(each.lines)
 
 
 def _beginning(lines: Iterator[StoredLine]) -> tuple[list[StoredLine], int]:
@@ -159,8 +178,12 @@ def main() -> None:
 
 
 def _answer(task: _Task) -> _Result:
-    collector, sources = task
+    collector, sources, erased = task
     writer, report = collector(), ReparseReport()
     for source, lines, before, seen in sources:
-        take_again(writer, Again(source, iter(lines), before, seen=seen), report)
+        unpacked = lines if isinstance(lines, list) else lines.unpacked()
+        if unpacked is None:
+            return None
+        left = iter(lines) if isinstance(lines, list) else without_erased(iter(unpacked), erased)
+        take_again(writer, Again(source, left, before, seen=seen), report)
     return writer.parcel(), report

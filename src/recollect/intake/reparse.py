@@ -7,7 +7,7 @@ leaves out what cannot be read, it builds everything else anew.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -18,7 +18,7 @@ from recollect.intake.checkpoints import Checkpoints
 from recollect.intake.exports import noted_origin
 from recollect.intake.forks import note_forks
 from recollect.intake.parsing import parse_lines
-from recollect.store.contract import View, Writer, carry_vectors
+from recollect.store.contract import PackedLines, View, Writer, carry_vectors
 from recollect.store.derived import carry_derived
 from recollect.values.records import (
     Cursor,
@@ -71,7 +71,8 @@ class Again:
 
     `before`: what was known of its session. `kept`: what is left of its evicted lines. `restart`: it is a
     newer version of one that was taken. `seen`: it is still known how its file looked; without that the next
-    ingest of the file compares all of it.
+    ingest of the file compares all of it. `repeats`: another source before it may have lines of it.
+    `packed`: its lines for another process, if they are below so many bytes.
     """
 
     source: Source
@@ -80,6 +81,8 @@ class Again:
     kept: Sequence[KeptLine] = ()
     restart: bool = False
     seen: bool = True
+    repeats: bool = False
+    packed: Callable[[int], PackedLines | None] = lambda bytes_max: None
 
 
 def kept_of(view: View, source: Source) -> Sequence[KeptLine]:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+import numpy as np
 
 from recollect.agents.decode import BadLine, decode
 from recollect.agents.fields import count_of, dict_of
 from recollect.intake.exports import noted_origin
 from recollect.intake.masked import as_altered, masked_facts
 from recollect.intake.reparse import kept_of
-from recollect.store.contract import View
+from recollect.store.contract import Array, PackedLines, PacksLines, View
 from recollect.values.erasures import NOTHING_ERASED, Erased
 from recollect.values.ids import line_key
 from recollect.values.records import Cursor, Framing, KeptLine, SessionFacts
@@ -51,12 +53,25 @@ class Version:
         return self._unerased(lines)
 
     def _unerased(self, lines: Iterator[StoredLine]) -> Iterator[StoredLine]:
+        if not self.source.thinned or self.said:
+            return without_erased(lines, self.erased)
         if not self.erased.has_lines:
             return lines
-        if not self.source.thinned or self.said:
-            return (line for line in lines if not self._is_erased(line))
         pairs = zip(lines, self.view.line_keys(self.source), strict=True)  # an evicted line still has its key
-        return (line for line, key in pairs if not self._is_erased(line, key))
+        return (line for line, key in pairs if not _is_erased(self.erased, line, key))
+
+    def packed(self, bytes_max: int) -> PackedLines | None:
+        """The lines of the store for another process, erased ones too; None where they are others here."""
+        if self.said or self.source.thinned or self.erased.has_masks:
+            return None
+        if not hasattr(self.view, "packed_lines"):
+            return None
+        return cast("PacksLines", self.view).packed_lines(self.source, bytes_max)
+
+    def keys(self) -> Array:
+        """The first half of each line's key, as the store says: enough to see which may be equal."""
+        keys = (line_key(line.data) for line in self.said) if self.said else self.view.line_keys(self.source)
+        return np.frombuffer(b"".join(keys), "<u8")[::2]
 
     def kept(self) -> Sequence[KeptLine]:
         """What is left of its evicted lines, without those that were erased."""
@@ -82,12 +97,6 @@ class Version:
         """Whether the store let bytes of it go, or altered them."""
         return self.source.thinned and any(
             line.is_evicted or line.key for line in self.view.lines(self.source)
-        )
-
-    def _is_erased(self, line: StoredLine, key: bytes = b"") -> bool:
-        is_blank = not (line.is_evicted or line.data.strip())
-        return not is_blank and self.erased.has_line(
-            key if line.is_evicted else line.key or line_key(line.data)
         )
 
     @property
@@ -128,6 +137,16 @@ class Contents:
             lengths = sorted({content.length for _, content in self._known if content.length < longer.length})
             self._beginnings[longer] = set(_beginnings(version, lengths))
         return shorter.digest in self._beginnings[longer]
+
+
+def without_erased(lines: Iterator[StoredLine], erased: Erased) -> Iterator[StoredLine]:
+    """Lines without those that were erased."""
+    return (line for line in lines if not _is_erased(erased, line)) if erased.has_lines else lines
+
+
+def _is_erased(erased: Erased, line: StoredLine, key: bytes = b"") -> bool:
+    is_blank = not (line.is_evicted or line.data.strip())
+    return not is_blank and erased.has_line(key if line.is_evicted else line.key or line_key(line.data))
 
 
 def unevicted(chains: Sequence[Chain]) -> Sequence[Chain]:

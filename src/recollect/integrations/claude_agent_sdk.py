@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from recollect.integrations.opened import Opened, Where, missing
 from recollect.values.mirrored import MirrorKey
@@ -47,12 +47,14 @@ class SessionStore:
 
     async def append(self, key: SessionKey, entries: list[SessionStoreEntry]) -> None:
         """Keep entries: those whose uuid is there already are not kept again."""
-        if entries:
-            await self._ask(lambda mirrors: mirrors.append(_named(key), entries, _fold_of(key)))
+        told: list[Any] = entries
+        if told:
+            await self._ask(lambda mirrors: mirrors.append(_named(key), told, _fold_of(key)))
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
         """Everything that was appended under this key, or None."""
-        return await self._ask(lambda mirrors: mirrors.load(_named(key)))
+        found = await self._ask(lambda mirrors: mirrors.load(_named(key)))
+        return cast("list[SessionStoreEntry] | None", found)
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
         """The sessions of a project, with the time something of them was last stored."""
@@ -94,7 +96,7 @@ def _fold_of(key: SessionKey) -> Callable[[dict[str, Any] | None, list[Any]], di
     """How the SDK makes a summary of entries and the one before; its times are the store's business."""
 
     def fold(data: dict[str, Any] | None, entries: list[Any]) -> dict[str, Any]:
-        before = None if data is None else {"session_id": key["session_id"], "mtime": 0, "data": data}
+        before: Any = None if data is None else {"session_id": key["session_id"], "mtime": 0, "data": data}
         made: dict[str, Any] = fold_session_summary(before, key, entries)["data"]
         return made
 

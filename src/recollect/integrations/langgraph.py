@@ -48,7 +48,7 @@ Config = Any  # a `RunnableConfig`
 Item = dict[str, Any]
 
 
-class MemorySaver(BaseCheckpointSaver):
+class MemorySaver(BaseCheckpointSaver[str]):
     """Every method that a checkpointer must have, and `copy_thread`."""
 
     def __init__(self, memory: Where = None, *, serde: Any = None) -> None:
@@ -248,9 +248,10 @@ class MemorySaver(BaseCheckpointSaver):
             writes["writes"] if writes is not None else (),
             key=lambda write: writes_sort_key(write["path"], write["task"], write["index"]),
         )
+        checkpoint["channel_values"] = values
         return CheckpointTuple(
             config=_config(thread, namespace, item["id"]),
-            checkpoint={**checkpoint, "channel_values": values},
+            checkpoint=checkpoint,
             metadata=self._unpacked(item["metadata"]),
             parent_config=_config(thread, namespace, item["parent"]) if item["parent"] else None,
             pending_writes=[

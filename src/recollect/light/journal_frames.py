@@ -55,10 +55,13 @@ def frame_of(sequence: int, payload: bytes) -> bytes:
     return b"".join((head, payload, _TAIL.pack(len(payload), _TAIL_MARK)))
 
 
-def scan(fd: int, end: int, folded: int = 0) -> Iterator[Frame | Gap]:
-    """Everything up to `end`, in order; numbers up to `folded` are in the store, and missed by nobody."""
+def scan(fd: int, end: int, folded: int = 0, start: int = 0) -> Iterator[Frame | Gap]:
+    """Everything up to `end`, in order; numbers up to `folded` are in the store, and missed by nobody.
+
+    `start`: where a frame is known to have ended, if not all of it is wanted.
+    """
     last, gaps = folded, list[Gap]()
-    for piece in _pieces(_Window(fd, end), end):
+    for piece in _pieces(_Window(fd, end), start, end):
         if isinstance(piece, Gap):
             gaps.append(piece)
             continue
@@ -127,8 +130,8 @@ class _Window:
         return self.end
 
 
-def _pieces(window: _Window, end: int) -> Iterator[Frame | Gap]:
-    at = begun = 0
+def _pieces(window: _Window, start: int, end: int) -> Iterator[Frame | Gap]:
+    at = begun = start
     while at < end:
         piece = _piece_at(window, at)
         if piece is None:

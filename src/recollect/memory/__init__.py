@@ -808,7 +808,7 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
             self.finish_erasing(timeout=0.0)
         is_busy = False
         with reading_ahead(self._store) as ahead:
-            self.indexes.catch_up(progress=progress)
+            self.indexes.catch_up(progress=progress, dims=self.vector_dims())
             with without_collector(), contextlib.suppress(StoreWriteFailed):
                 try:
                     derive(self._store, ahead, progress)

@@ -23,6 +23,7 @@ from recollect.values.notes import NAME_CHARS_MAX, Note
 
 if TYPE_CHECKING:
     from recollect.agents.asking import Answered, Asker
+    from recollect.agents.contract import Agent
     from recollect.memory import Memory
     from recollect.store.contract import View
     from recollect.values.facts import Chunk, FoundFact
@@ -92,15 +93,19 @@ class FactsKept:
     # -- extraction ------------------------------------------------------------------------
 
     def plan_facts(
-        self, agent: str = "claude", *, model: str = "", project: str = "", sessions: int = SESSIONS
+        self, agent: str = "", *, model: str = "", project: str = "", sessions: int = SESSIONS
     ) -> ExtractionPlan:
-        """What of conversations no model has read yet, the newest first, and what reading it would cost."""
+        """What of conversations no model has read yet, the newest first, and what reading it would cost.
+
+        `agent`: whose client is asked; the first one that can be, unless it is named.
+        """
         from recollect.insight.usage import price_of
         from recollect.recall.facts.asking import ROLE, prompt
         from recollect.recall.facts.reading import chunks_of
         from recollect.values.text import tokens
 
-        asker, memory = _asker(agent), self._facts_memory
+        agent, memory = agent or next(iter(_askers())), self._facts_memory
+        asker = _asker(agent)
         memory._fold_if_free()
         chunks: list[Chunk] = []
         taken = left = 0
@@ -263,10 +268,15 @@ def _ask(
     return asker.answer(*ended)
 
 
-def _asker(agent: str) -> Asker:
+def _askers() -> dict[str, Agent]:
+    """The agents whose clients can be asked, by name."""
     from recollect.agents.registry import agents
 
-    can = {each.name: each for each in agents() if each.has("asker")}
+    return {each.name: each for each in agents() if each.has("asker")}
+
+
+def _asker(agent: str) -> Asker:
+    can = _askers()
     asker = can[agent].asker() if agent in can else None
     if asker is None:
         raise UsageError(f"{agent!r} cannot be asked", hint=f"one of {', '.join(sorted(can))}")

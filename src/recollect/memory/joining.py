@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -61,9 +62,8 @@ class Joining:
         of whose their sources are is believed. All of it comes in, or nothing; merging again adds nothing.
         """
         from recollect.intake.carry import carry_vectors
-        from recollect.intake.erased import erased, erasures
+        from recollect.intake.erased import erased, note_uncleared
         from recollect.intake.merge import Merge, Part
-        from recollect.memory.erasing import clear_made
         from recollect.search.vectors.pieces import piece_keys
 
         places = [location(each) for each in stores]
@@ -78,9 +78,12 @@ class Joining:
                     if merge.report.is_nothing:
                         raise _NothingNew
                     report = merge.fill(writer, piece_keys)
-                if merge.has_erased:  # in another store, too: what was made here may still have it
-                    with self.view() as view:
-                        clear_made(cast("Memory", self), view.info().id, erasures(view))
+                    brought, host = merge.brought, cast("Memory", self).config.host
+                    for erasure in brought:
+                        note_uncleared(writer, host, erasure, now_ms=_now_ms())
+                    writer.commit()
+                if brought:
+                    self.checkpoint()  # clears what was made here; killed before, whoever comes next does
                 return report
             except _NothingNew:
                 report = merge.report
@@ -237,3 +240,7 @@ def _is_same(one: str, other: str) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return os.path.samefile(one, other)
     return one == other
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from recollect.config import Config
     from recollect.insight.why import Line
     from recollect.memory import Memory
+    from recollect.search.embed.static import StaticEmbedder
     from recollect.values.reports import Batch, Stop
     from recollect.values.settings import Commands, FileChange, Plugin, Settings
 
@@ -198,6 +199,13 @@ def embedder_names() -> list[str]:
     from recollect.search.embed import names
 
     return names()
+
+
+def static_vectors() -> StaticEmbedder:
+    """The embedder inside the package: one unit row for each text, zeros for one without words."""
+    from recollect.search.embed.static import StaticEmbedder
+
+    return StaticEmbedder.load()
 
 
 def build_minilm(config: Config, source: Path) -> Path:

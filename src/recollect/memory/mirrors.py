@@ -28,7 +28,7 @@ from recollect.agents.claude.mirror import (
     stored_of,
     tombstone_line,
 )
-from recollect.memory.saving import FRAME_BYTES, frames
+from recollect.memory.saving import FRAME_BYTES, READ_BYTES, frames
 from recollect.values.errors import Evicted, UsageError
 from recollect.values.mirrored import Mirrored, MirrorKey
 from recollect.values.records import BEHIND, Segment
@@ -154,7 +154,12 @@ class Mirrors:
         return known
 
     def _forget_if_others_wrote(self) -> None:
-        """Know nothing any more where the last frame in the journal is not the last of ours."""
+        """Know nothing any more where the last frame in the journal is not the last of ours.
+
+        The journal is read for it, and so it is kept short.
+        """
+        if self._store.journal_bytes() > READ_BYTES:
+            self._memory._fold_if_free()
         with self._store.view() as view:
             folded = view.info().folded
         last = max((number for number, _ in self._store.pending(patient=False)), default=folded)

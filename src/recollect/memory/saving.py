@@ -105,8 +105,11 @@ class Saving:
         note = _checked(
             now_ms, text, name, session, role, tags, channel, project, author, time, metadata, vector
         )
-        self._keep([(note, bool(id), artifacts)])
-        return note.id
+        if artifacts or note.vector:
+            self._keep([(note, bool(id), artifacts)])
+        else:
+            self._append(note.session, _line(note, again=bool(id)) + b"\n")
+        return name
 
     def save_batch(self, notes: Iterable[NewNote | str]) -> list[str]:
         """Keep some notes with one write: all of them, or none; returns their ids.
@@ -359,13 +362,17 @@ class Saving:
 
     def _append_lines(self, lines: Mapping[str, Sequence[bytes]]) -> None:
         """Make the lines of some sessions durable, those of one session together."""
-        memory = self._memory
         for session, each in lines.items():
             for data in frames(each):
-                self._appended += len(data)
-                if self._appended > LOOK_BYTES:
-                    self._fold_long_journal()
-                memory._store.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
+                self._append(session, data)
+
+    def _append(self, session: str, data: bytes) -> None:
+        """Make lines of a session durable with one write."""
+        self._appended += len(data)
+        if self._appended > LOOK_BYTES:
+            self._fold_long_journal()
+        memory = self._memory
+        memory._store.append(Segment(notes_file(session), memory.config.host, BEHIND, data))
 
     def _fold_long_journal(self) -> None:
         """Fold what is in the journal where that is much, so that whoever reads need not."""
@@ -566,6 +573,11 @@ def session_line(told: Mapping[str, Any]) -> bytes:
 
 def _line(note: Note, *, again: bool) -> bytes:
     return line_of(note_record(note, again=again))
+
+
+def checked_line(given: NewNote, at_ms: int) -> bytes:
+    """The line of a note that has an id; UsageError for what cannot be kept."""
+    return _line(_checked_new(at_ms, given), again=True)
 
 
 def frames(lines: Sequence[bytes]) -> Iterator[bytes]:

@@ -68,11 +68,21 @@ class Indexes:
             yield search
 
     def catch_up(
-        self, *, seconds: float | None = None, vectors: bool = True, progress: Progress | None = None
+        self,
+        *,
+        seconds: float | None = None,
+        vectors: bool = True,
+        progress: Progress | None = None,
+        dims: int = 0,
     ) -> None:
-        """Index what is new: all of it, or as much as can be done in some seconds."""
+        """Index what is new: all of it, or as much as can be done in some seconds.
+
+        `dims`: how many numbers the vectors have that notes were saved with; 0 leaves those for a search.
+        """
         with self._borrow() as opened:
             opened.catch_up(seconds=seconds, vectors=vectors, progress=progress)
+            if dims:
+                opened.given_index(dims, seconds)
 
     def fresh(self, waiting: int = 0) -> Fresh:
         """How far the indexes reach, without changing them."""
@@ -169,7 +179,7 @@ class _ThreadIndexes:
         `dims`: a vector of so many numbers is compared with those that notes were saved with.
         """
         self.catch_up(seconds=seconds, vectors=meaning and not dims, exchanges=meaning)
-        given = self._given_index(dims, seconds) if dims else None
+        given = self.given_index(dims, seconds) if dims else None
         with self._store.view() as view:
             info = view.info()
             vectors = self._vector_index(info) if meaning and not dims else None
@@ -301,8 +311,8 @@ class _ThreadIndexes:
             self._vectors = info.id, info.epoch, index
         return self._vectors[2]
 
-    def _given_index(self, dims: int, seconds: float) -> GivenVectors:
-        """The vectors that notes were saved with, caught up with for some seconds."""
+    def given_index(self, dims: int, seconds: float | None) -> GivenVectors:
+        """The vectors that notes were saved with, caught up with for some seconds; None: all there is."""
         from recollect.search.vectors.given import GivenVectors
 
         with self._store.view() as view:
@@ -311,7 +321,7 @@ class _ThreadIndexes:
             index = GivenVectors.open(_folder(self._cache, info), info.id, info.epoch, dims)
             self._given = info.id, info.epoch, index
         index = self._given[2]
-        if index.rows < info.rows_end:
+        if index.rows < info.rows_end or seconds is None:
             index.catch_up(self._store.view, deadline=_deadline(seconds))
         return index
 

@@ -436,15 +436,17 @@ def _fold(found: Found) -> list[list[int]]:
     columns = (found.rows, found.sessions, found.gists, found.kinds)
     told = zip(*(column[:FOLDED_MAX].tolist() for column in columns), strict=True)
     for n, (row, session, gist, kind) in enumerate(told):
-        names: list[object] = [(session, row), *([gist] if gist else [])]
-        group = next((leader[name] for name in names if name in leader), None)
+        group = leader.get((session, row), leader.get(gist) if gist else None)
         if group is None:
             group = len(groups)
             groups.append([])
-            names += [(session, row - 1), (session, row + 1)] if kind != Kind.NOTE else []
+            if kind != Kind.NOTE:
+                leader.setdefault((session, row - 1), group)
+                leader.setdefault((session, row + 1), group)
         groups[group].append(n)
-        for name in names:
-            leader.setdefault(name, group)
+        leader.setdefault((session, row), group)
+        if gist:
+            leader.setdefault(gist, group)
     return groups + [[n] for n in range(FOLDED_MAX, len(found))]
 
 

@@ -111,6 +111,7 @@ class Highlighter:
 
 
 _WORD = re.compile(r"\w+")
+_SPACES = re.compile(r"\s+")
 # [token.py](/home/ada/harbor/src/token.py#L7): what is kept is harbor/src/token.py#L7
 _FILE_LINK = re.compile(
     r"\[[^\[\]\n]{1,200}\]\((?:file://)?(?:/|[A-Za-z]:[/\\])"
@@ -210,4 +211,4 @@ def _parts(
             pieces += [(text[at:first], False), (text[first:last], True)]
             at = last
     pieces.append((text[at:stop], False))
-    return tuple((re.sub(r"\s+", " ", piece), marked) for piece, marked in pieces if piece)
+    return tuple((_SPACES.sub(" ", piece), marked) for piece, marked in pieces if piece)

@@ -283,6 +283,27 @@ class View(Protocol):
         ...
 
 
+class PackedLines(Protocol):
+    """A source's lines on their way to another process."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes they are, unpacked."""
+        ...
+
+    def unpacked(self) -> list[StoredLine] | None:
+        """The lines; None where they do not read: whoever asks the store for them hears why."""
+        ...
+
+
+class PacksLines(Protocol):
+    """A view whose lines another process can unpack. Optional, and so asked for by its name."""
+
+    def packed_lines(self, source: Source, bytes_max: int) -> PackedLines | None:
+        """A source's lines; None where that pays for nobody, or they are `bytes_max` or more."""
+        ...
+
+
 class Writer(Protocol):
     """Changes to a store, held back until `commit`."""
 

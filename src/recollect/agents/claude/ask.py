@@ -16,12 +16,7 @@ MODELS: Mapping[str, str] = {
     "opus": "claude-opus-5-5",
     "haiku": "claude-haiku-4-5",
 }
-FORGETS: tuple[str, ...] = (
-    "CLAUDECODE",
-    "CLAUDE_CODE_ENTRYPOINT",
-    "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_CODE_SESSION_ID",
-)
+FORGETS: tuple[str, ...] = ("CLAUDECODE",)  # by which it knows that it was started inside of itself
 
 _LIMITS: Final = ("rate_limit", "usage limit", "limit reached", "credit balance", "invalid api key", "/login")
 

@@ -12,7 +12,7 @@ from recollect.agents.fields import dict_of, text_of
 PROGRAM = "codex"
 MODEL = ""
 MODELS: Mapping[str, str] = {}
-FORGETS: tuple[str, ...] = ("CODEX_THREAD_ID", "CODEX_SANDBOX")
+FORGETS: tuple[str, ...] = ()
 
 _FORM: Final = "form.json"
 _OFF: Final = ("shell_tool", "unified_exec", "hooks", "view_image", "multi_agent", "image_generation")

@@ -60,10 +60,14 @@ def note_record(note: Note, *, again: bool) -> dict[str, Any]:
         told["updated_ms"] = note.updated_ms
     if note.role != NOTE:
         told["role"] = note.role
-    parts = {"channel": note.channel, "project": note.project, "author": note.author}
-    told |= {name: value for name, value in parts.items() if value}
+    if note.channel:
+        told["channel"] = note.channel
+    if note.project:
+        told["project"] = note.project
+    if note.author:
+        told["author"] = note.author
     if note.tags:
-        told["tags"] = list(note.tags)
+        told["tags"] = note.tags
     if note.metadata:
         told["metadata"] = note.metadata
     if note.vector:

@@ -16,6 +16,7 @@ fastest. Most searches are one command.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
@@ -95,17 +96,17 @@ def choose(count: int, dims: int, *, gpu: bool = False) -> str:
     share = (
         size / step
     )  # all of them are taken to grow with the rows, between the table's steps and past its end
-    needs = {
-        "exact": True,
-        "fastscan": bool(find_spec("faiss")),
-        "ivfpq": bool(find_spec("faiss")),
-        "gpu": gpu,
-    }
+    needs = {"exact": True, "fastscan": _has_faiss(), "ivfpq": _has_faiss(), "gpu": gpu}
     good = [row for row in MEASURED if row.rows == step and needs[row.strategy] and row.recall >= RECALL_MIN]
     quick = [row for row in good if row.p50_ms * share <= P50_MS_MAX]
     if gpu or not quick:
         return min(good, key=lambda row: row.p50_ms).strategy
     return min(quick, key=lambda row: row.first_ms).strategy
+
+
+@cache
+def _has_faiss() -> bool:
+    return find_spec("faiss") is not None
 
 
 def build(name: str, vectors: Matrix, folder: Path) -> None:

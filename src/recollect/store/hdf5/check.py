@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from recollect.store.contract import Array
 from recollect.store.hdf5.frames import Damaged
 from recollect.store.hdf5.layout import TABLES
 from recollect.store.hdf5.read import Hdf5View
+from recollect.store.hdf5.tables import Stream
 from recollect.values.errors import RecollectError, StoreCorrupt
 from recollect.values.ids import line_key
 from recollect.values.records import LineFlag
@@ -85,12 +87,10 @@ def check_view(view: Hdf5View) -> Iterator[Finding]:
     for finding in _columns(view):
         columns_fine = False
         yield finding
-    damaged = list(_blocks(view))
-    yield from damaged
-    if columns_fine:
-        yield from references(view)
-        if not damaged:
-            yield from _keys(view)
+    wrong = list(references(view)) if columns_fine else []
+    yield from wrong
+    yield from _texts(view)
+    yield from _lines(view, keyed=columns_fine and not wrong)
     for what in view.vector_damage():
         yield Finding("warning", f"vectors are damaged and will be made again: {what}")
     for what in view.derived_damage():
@@ -112,19 +112,37 @@ def _columns(view: Hdf5View) -> Iterator[Finding]:
             yield Finding("error", f"table {name}: its columns differ in length")
 
 
-def _blocks(view: Hdf5View) -> Iterator[Finding]:
-    for name in ("lines", "texts"):
+def _texts(view: Hdf5View) -> Iterator[Finding]:
+    for block in _blocks("texts", lambda: view.text_stream):
+        if isinstance(block, Finding):
+            yield block
+
+
+def _lines(view: Hdf5View, *, keyed: bool) -> Iterator[Finding]:
+    """Each block; and each line's bytes, up to the first damaged one, against the key of when it was read."""
+    row, rest = 0, b""
+    for block in _blocks("lines", lambda: view.line_stream):
+        if isinstance(block, Finding):
+            yield block
+            keyed = False
+        elif keyed:
+            content = rest + block
+            row, rest = yield from _keys(view, row, content)
+
+
+def _blocks(name: str, stream_of: Callable[[], Stream]) -> Iterator[bytes | Finding]:
+    """The blocks of a stream, each unpacked once; what is wrong in the place of one that does not read."""
+    try:
+        stream = stream_of()
+        count = stream.blocks.rows
+    except (Damaged, KeyError, OSError, RuntimeError) as error:
+        yield Finding("error", f"stream {name}: {error}")
+        return
+    for number in range(count):
         try:
-            stream = view.line_stream if name == "lines" else view.text_stream
-            count = stream.blocks.rows
-        except (Damaged, KeyError, OSError, RuntimeError) as error:
-            yield Finding("error", f"stream {name}: {error}")
-            continue
-        for number in range(count):
-            try:
-                stream.block(number)
-            except Damaged as error:
-                yield Finding("error", str(error))
+            yield stream.block(number)
+        except Damaged as error:
+            yield Finding("error", str(error))
 
 
 def references(view: Hdf5View) -> Iterator[Finding]:
@@ -176,17 +194,31 @@ def references(view: Hdf5View) -> Iterator[Finding]:
             yield Finding("error", f"table {chain}: a chain does not lead back")
 
 
-def _keys(view: Hdf5View) -> Iterator[Finding]:
-    """Each line's bytes against the key that was computed when it was read from its source."""
+def _keys(view: Hdf5View, row: int, content: bytes) -> Generator[Finding, None, tuple[int, bytes]]:
+    """Compare the lines of some content, of which that of `row` is the first.
+
+    Returns the row of the first line that goes on behind it, and what there is of that.
+    """
     table = view.table("lines")
-    for start in range(0, table.rows, _ROWS_AT_ONCE):
-        stop = min(start + _ROWS_AT_ONCE, table.rows)
-        a, b = table.read("key_a", start, stop).tolist(), table.read("key_b", start, stop).tolist()
-        for n, line in enumerate(view.line_range(start, stop)):
-            if line.flags & LineFlag.ALTERED:
-                continue  # the key is that of what was here
-            if line_key(line.data) != a[n].to_bytes(8, "little") + b[n].to_bytes(8, "little"):
-                yield Finding("error", f"line {start + n} is not what was read from its source")
+    base = table.one("end", row - 1) if row else 0
+    held = memoryview(content)
+    at = 0
+    while row < table.rows:
+        stop = min(row + _ROWS_AT_ONCE, table.rows)
+        ends = table.read("end", row, stop).astype(np.int64) - base
+        ends = ends[: np.searchsorted(ends, len(content), side="right")]
+        lines = [held[start:end] for start, end in pairwise([at, *ends.tolist()])]
+        found = np.frombuffer(b"".join(map(line_key, lines)), "<u8").reshape(-1, 2)
+        told = [table.read(column, row, row + len(lines)) for column in ("key_a", "key_b")]
+        altered = table.read("flags", row, row + len(lines)) & int(LineFlag.ALTERED) != 0
+        # Of an altered one the key is that of what was here.
+        wrong = ((found[:, 0] != told[0]) | (found[:, 1] != told[1])) & ~altered
+        for n in np.flatnonzero(wrong).tolist():
+            yield Finding("error", f"line {row + n} is not what was read from its source")
+        row, at = row + len(lines), int(ends[-1]) if len(ends) else at
+        if row < stop:
+            break
+    return row, content[at:]
 
 
 def _reaches_over(starts: Array, lengths: Array, end: int) -> bool:

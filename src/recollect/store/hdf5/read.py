@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from recollect.values.records import (
     Usage,
 )
 from recollect.values.stored import Clue, Session, Source, StoredEntry, StoredLine, StoreInfo, VectorModel
+
+if TYPE_CHECKING:
+    from recollect.store.hdf5.packed import PackedLines
 
 _ROWS_AT_ONCE = 4096
 _Row = TypeVar("_Row")
@@ -256,6 +259,12 @@ class Hdf5View:
         for first, count in self.intervals("spans", "sources", "span", source.row):
             for start in range(first, first + count, _ROWS_AT_ONCE):
                 yield from self.line_range(start, min(start + _ROWS_AT_ONCE, first + count))
+
+    def packed_lines(self, source: Source, bytes_max: int) -> PackedLines | None:
+        from recollect.store.hdf5.packed import packed_lines
+
+        assert isinstance(source, RowSource)
+        return packed_lines(self, source.row, bytes_max)
 
     def lines_at(self, lines: Sequence[int]) -> list[StoredLine]:
         wanted = sorted(set(lines))

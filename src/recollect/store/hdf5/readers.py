@@ -41,7 +41,8 @@ class Readers(Generic[AnyReader]):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()  # taken by itself where nobody waits: that way is shorter
+        self._changed = threading.Condition(self._lock)
         self._idle: list[AnyReader] = []
         self._working: set[_Work[AnyReader]] = set()
         self._mine = threading.local()
@@ -82,7 +83,7 @@ class Readers(Generic[AnyReader]):
     # -- who is at work ----------------------------------------------------------------------
 
     def _begin(self) -> _Work[AnyReader]:
-        with self._changed:
+        with self._lock:
             work: _Work[AnyReader] | None = getattr(self._mine, "work", None)
             if work is None or work not in self._working:
                 if self._closed:
@@ -93,11 +94,12 @@ class Readers(Generic[AnyReader]):
             return work
 
     def _end(self, work: _Work[AnyReader]) -> None:
-        with self._changed:
+        with self._lock:
             work.depth -= 1
             if not work.depth:
                 self._working.discard(work)
-                self._changed.notify_all()
+                if self._closed:  # only who closes waits
+                    self._changed.notify_all()
 
     def _idle_reader(self) -> AnyReader | None:
         with self._changed:
@@ -119,7 +121,8 @@ class Readers(Generic[AnyReader]):
 
     def after_fork(self) -> None:
         """In a child: begin with nothing. Descriptors are left to the process's end."""
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._mine = threading.local()
         self._abandoned = (self._idle, self._working)
         self._idle, self._working = [], set()

@@ -42,7 +42,7 @@ from recollect.store.hdf5.library import h5py
 # Of each table: scattered rows are read again and again, a dozen columns each (10 entries of
 # 150,000 at random: 15.6 ms with one chunk a column, 6 ms with these; 12 KB a chunk).
 CHUNKS_KEPT = 2048
-BLOCKS_KEPT = 16  # of a stream, unpacked
+BLOCKS_KEPT = 64  # of a stream, unpacked: hits lie anywhere, and a block is unpacked whole for one of them
 BLOCKS_KEPT_BYTES = 32 << 20  # and all of them together, unless a single one is larger
 
 
@@ -284,18 +284,25 @@ class Stream:
             return bytes(self._open[start - filling : stop - filling])
         if stop > filling:
             self._cut()
+        numbers = self.blocks_of(start, stop)
+        if len(numbers) == 1:
+            base, end = self.block_span(numbers[0])
+            block = self.block(numbers[0])
+            self._near = base, end, block
+            return block[start - base : stop - base]
+        return b"".join(self._cut_out(number, start, stop) for number in numbers)
+
+    def blocks_of(self, start: int, stop: int) -> range:
+        """The blocks that hold some bytes."""
         self._drain(0)
+        if start == stop:
+            return range(0)
         ends = self.index["end"]
         first = int(np.searchsorted(ends, start, side="right"))
         last = int(np.searchsorted(ends, stop, side="left"))
         if last >= len(ends):
             raise Damaged(f"{self._name}: bytes {start} to {stop} lie behind the last block")
-        if first == last:
-            base, end = self.block_span(first)
-            block = self.block(first)
-            self._near = base, end, block
-            return block[start - base : stop - base]
-        return b"".join(self._cut_out(number, start, stop) for number in range(first, last + 1))
+        return range(first, last + 1)
 
     def _cut_out(self, number: int, start: int, stop: int) -> bytes:
         """What a block has of some bytes."""
