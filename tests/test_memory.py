@@ -143,7 +143,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "mirrors": lambda memory, _: memory.mirrors() is not None,
     "note_copy": lambda memory, folder: memory.note_copy(folder / "copy.h5", "snapshot", None) is None,
     "secret_glimpses": lambda memory, _: (
-        memory.secret_glimpses(memory.erasable(Wanted(session=SESSION, secrets=True))) is not None
+        memory.secret_glimpses(memory.erasable(Wanted(session=SESSION))) is not None
     ),
     "session_to_erase": lambda memory, _: memory.session_to_erase(SESSION).facts,
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,

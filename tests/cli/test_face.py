@@ -304,7 +304,10 @@ class TestDocuments:
             assert objects[list(calls).index(name)][field], f"{name} found nothing to document"
         line = filled("export", "a1b2", "--to", "jsonl", "-o", "-").out.splitlines()[0]
         objects.append(json.loads(line))
-        assert [each["schema"] for each in objects[: len(calls)]] == [f"recollect.{name}/1" for name in calls]
+        told_as = {"remember": "note", "migrate": "migration"}
+        assert [each["schema"] for each in objects[: len(calls)]] == [
+            f"recollect.{told_as.get(name, name)}/1" for name in calls
+        ]
         for each in objects:
             assert each["schema"] in sections
             shared = "".join(text for name, text in sections.items() if not name.startswith("recollect."))
