@@ -169,7 +169,7 @@ class TestOfOtherPackages:
 
 
 # Programs of others that are called after an agent.
-_OTHERS = re.compile(r"claude[-_]mem\b", re.IGNORECASE)
+_OTHERS = re.compile(r"claude[-_]mem(?![a-z])", re.IGNORECASE)
 
 
 def test_nothing_outside_their_folders_names_an_agent() -> None:
