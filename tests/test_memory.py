@@ -27,6 +27,7 @@ from recollect.testing.stores import segment
 from recollect.values.erasures import Wanted
 
 HOST = "here"
+GITHUB_TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 SESSION = "a1b2c3d4"
 
 
@@ -143,7 +144,9 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "mirrors": lambda memory, _: memory.mirrors() is not None,
     "note_copy": lambda memory, folder: memory.note_copy(folder / "copy.h5", "snapshot", None) is None,
     "secret_glimpses": lambda memory, _: (
-        memory.secret_glimpses(memory.erasable(Wanted(session=SESSION))) is not None
+        memory.save(f"the token is {GITHUB_TOKEN}", id="secret")
+        and memory.checkpoint()
+        and memory.secret_glimpses(memory.erasable(Wanted(secrets=True)))
     ),
     "session_to_erase": lambda memory, _: memory.session_to_erase(SESSION).facts,
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -477,3 +478,17 @@ def test_pieces_hold_each_entry_once_in_order(lengths: list[tuple[bool, int]], r
 
 def test_a_fact_of_the_store_names_its_kind() -> None:
     assert Fact("decision", "x", "p", ("e",), 0, Origin.MODEL).origin == "model"
+
+
+def test_every_server_of_codex_s_settings_is_switched_off(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(
+        '[mcp_servers.recollect]\ncommand="x"\n[mcp_servers."odd \\" name"]\n'
+    )
+    told = {"model": "", "dollars": 1.0}
+    words = codex_ask.question("role", "text", {}, **told, environ={"CODEX_HOME": str(tmp_path)}).words
+    (said,) = [each for each in words if each.startswith("mcp_servers=")]
+    off = tomllib.loads(said)["mcp_servers"]
+    assert off == {"recollect": {"enabled": False}, 'odd " name': {"enabled": False}}
+    (tmp_path / "config.toml").write_text("no = [toml")
+    words = codex_ask.question("role", "text", {}, **told, environ={"CODEX_HOME": str(tmp_path)}).words
+    assert "mcp_servers={}" in words

@@ -7,6 +7,7 @@ import sqlite3
 import struct
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,12 @@ def test_every_table_and_column_of_a_memory_of_chunks_comes_in(memory: Memory, t
     graph = [note.text for note in memory.notes(session="old/graph")]
     assert graph == ["Ada", "Harbor", "Ada works on Harbor", "Ada works on Harbor"]
     assert [hit.snippet.text for hit in memory.search("tag:relation Harbor").hits]
+    assert memory.graph.entity("ada").type == "person"
+    relations = memory.graph.relations(source="Ada", target="Harbor")
+    assert sorted((each.relation, each.weight) for each in relations) == [
+        ("works on", 0.5),
+        ("works on", 0.7),
+    ]
     for note, row in zip((first, second), rows_in(database, "memory_chunks"), strict=False):
         assert row_again(note, text="chunk", vector="embedding") == row
 
@@ -161,6 +168,31 @@ def test_vectors_of_sqlite_vec_and_of_chroma_s_queue_are_taken(memory: Memory, t
     drawer = next(note for note in notes if note.text.startswith("This team"))
     assert (drawer.session, drawer.project, drawer.tags) == ("b/harbor", "harbor", ("tools", "facts"))
     assert (drawer.author, drawer.metadata["importance"]) == ("mempalace", 3.5)
+
+
+def test_what_a_knowledge_graph_says_holds_for_as_long_as_it_says(memory: Memory, tmp_path: Path) -> None:
+    report = memory.migrate(foreign_database(tmp_path / "kg.db", "mempalace_graph"))
+    assert (report.tables["entities"].graph, report.tables["triples"].graph) == (3, 2)
+    assert memory.graph.entity("Ada").metadata == {"role": "lead"}
+    (works,) = memory.graph.relations(source="ada")
+    assert (works.relation, works.target, works.weight) == ("works_on", "Harbor", 0.9)
+    then, now = (memory.graph.at(datetime(year, 6, 1, tzinfo=UTC)) for year in (2025, 2026))
+    assert [each.target for each in then.relations(source="Harbor")] == ["pip"]
+    assert now.relations(source="Harbor") == []
+
+
+def test_what_the_graph_refuses_is_told_and_kept_as_a_note(memory: Memory, tmp_path: Path) -> None:
+    database = chunks_database(
+        tmp_path / "old.db",
+        (),
+        "INSERT INTO entities VALUES (1, 'Ada', 'person', 0), (2, '', 'person', 0);"
+        "INSERT INTO relations VALUES (1, 1, 'is', 1, 1), (1, 2, 'knows', 1, 1), (1, 9, 'met', 1, 1);",
+    )
+    report = memory.migrate(database)
+    assert memory.graph.entity("Ada").type == "person"
+    assert (report.tables["entities"].graph, report.tables["relations"].graph) == (1, 0)
+    assert sum(report.aside.values()) == 3, "an end that is not there is no name"
+    assert [note.text for note in memory.notes(tag="relation")] == ["Ada is Ada", "Ada knows ", "Ada met 9"]
 
 
 def test_what_is_not_read_is_named_with_a_reason(memory: Memory, tmp_path: Path) -> None:

@@ -39,8 +39,17 @@ class Asker(Protocol):
     FORGETS: tuple[str, ...]  # variables of the environment that would make it another conversation's part
 
     def question(
-        self, role: str, text: str, schema: Mapping[str, Any], *, model: str, dollars: float
-    ) -> Asked: ...
+        self,
+        role: str,
+        text: str,
+        schema: Mapping[str, Any],
+        *,
+        model: str,
+        dollars: float,
+        environ: Mapping[str, str],
+    ) -> Asked:
+        """What it is started with; `environ` says where its settings are, where those must be known."""
+        ...
 
     def answer(self, code: int, output: bytes, errors: bytes) -> Answered:
         """What the client's output says; it never fails on any."""

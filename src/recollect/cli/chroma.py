@@ -124,7 +124,7 @@ def _install(args: argparse.Namespace, screen: Screen) -> int:
         return 0
     screen.line(f"wrote {path}")
     screen.line(
-        "claude-mem finds it by a variable, in your shell's profile or in Claude Code's settings (env):"
+        "claude-mem finds it by a variable, in your shell's profile or in the settings of your agent (env):"
     )
     screen.line(f"  export {VARIABLE}={shlex.quote(str(path.parent))}")
     screen.line("and uses it once its worker is started again")

@@ -166,7 +166,7 @@ def _print(report: MigrationReport, args: argparse.Namespace, store: str, screen
         screen.note(f"they are in {one_line(store)}: `recollect notes` lists them, search finds them")
 
 
-_COUNTED = ("added", "updated", "unchanged", "deleted", "gone", "skipped", "refused", "vectors")
+_COUNTED = ("added", "updated", "unchanged", "deleted", "gone", "skipped", "refused", "vectors", "graph")
 
 
 def _print_fields(tables: dict[str, TableReport], screen: Screen) -> None:

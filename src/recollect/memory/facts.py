@@ -247,7 +247,7 @@ def _ask(
     from recollect.light.processes import environment, run_program
     from recollect.recall.facts.asking import ROLE, SCHEMA, prompt
 
-    asked = asker.question(ROLE, prompt(chunk, known), SCHEMA, model=model, dollars=dollars)
+    asked = asker.question(ROLE, prompt(chunk, known), SCHEMA, model=model, dollars=dollars, environ=environ)
     around = {name: each for name, each in environment(environ).items() if name not in asker.FORGETS}
     with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
         for name, data in asked.files.items():

@@ -16,7 +16,8 @@ from recollect.agents.memory.records import NOTE, SESSION, delete_record, line_o
 from recollect.insight.noted import decoded
 from recollect.memory.saving import session_line
 from recollect.search.saved_sessions import own_sessions
-from recollect.values.errors import SourceError
+from recollect.values.errors import SourceError, UsageError
+from recollect.values.graph import NewEntity, NewRelation
 from recollect.values.migration import MIGRATED, MigrationOptions, NewSession
 from recollect.values.notes import NewNote, checked_text, milliseconds
 
@@ -99,7 +100,9 @@ class _Taking:
             for made, what, sum_ in rows
             if _count(self._report.tables[made.table], before.get(_name(what)), sum_, made)
         ]
+        said = [made for made, _ in wanted if made.graph is not None and not made.is_deleted]
         if self._dry_run:
+            self._count_said(said)
             return
         lines: dict[str, list[bytes]] = {}
         for made, what in wanted:
@@ -110,6 +113,29 @@ class _Taking:
                 lines.setdefault(what.session, []).append(line_of(delete_record(what.id, time_ms)))
         self._memory.save_batch(what for _, what in wanted if isinstance(what, NewNote))
         self._memory._append_lines(lines)
+        self._say(said)
+
+    def _say(self, rows: list[Made]) -> None:
+        """Tell the graph of entities and relations: together, or one by one where one of them is refused."""
+        try:
+            self._add(rows)
+        except UsageError:
+            for made in rows:
+                try:
+                    self._add([made])
+                except UsageError as error:
+                    self._report.put_aside(f"{made.table}: not in the graph: {error}")
+
+    def _add(self, rows: list[Made]) -> None:
+        entities = [each.graph for each in rows if isinstance(each.graph, NewEntity)]
+        relations = [each.graph for each in rows if isinstance(each.graph, NewRelation)]
+        if entities or relations:
+            self._memory.graph.add_batch(entities, relations)
+        self._count_said(rows)
+
+    def _count_said(self, rows: list[Made]) -> None:
+        for each in rows:
+            self._report.tables[each.table].graph += 1
 
     def _summed(self, made: Made) -> tuple[NewNote | NewSession, str]:
         """What a row becomes, with a vector only where this memory can search with it; and its sum."""

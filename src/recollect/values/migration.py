@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from recollect.values.graph import NewEntity, NewRelation
 from recollect.values.notes import NewNote
 
 MIGRATED: Final = "migrated"  # where the metadata of a note says what it was made of
@@ -51,6 +52,7 @@ class Made:
     key: str
     what: NewNote | NewSession
     is_deleted: bool = False
+    graph: NewEntity | NewRelation | None = None  # what it says of the graph
     filled: tuple[str, ...] = ()
     aside: tuple[tuple[str, str], ...] = ()
 
@@ -89,6 +91,7 @@ class TableReport:
     skipped: int = 0  # deleted ones that were not wanted
     refused: int = 0
     vectors: int = 0  # of the rows that were taken
+    graph: int = 0  # that the graph has been told of
     left: str = ""
     fields: dict[str, FieldReport] = field(default_factory=dict)
 

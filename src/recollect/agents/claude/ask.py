@@ -21,7 +21,9 @@ FORGETS: tuple[str, ...] = ("CLAUDECODE",)  # by which it knows that it was star
 _LIMITS: Final = ("rate_limit", "usage limit", "limit reached", "credit balance", "invalid api key", "/login")
 
 
-def question(role: str, text: str, schema: Mapping[str, Any], *, model: str, dollars: float) -> Asked:
+def question(
+    role: str, text: str, schema: Mapping[str, Any], *, model: str, dollars: float, environ: Mapping[str, str]
+) -> Asked:
     words = (
         "-p",
         "--output-format",

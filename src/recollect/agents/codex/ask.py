@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from recollect.agents.asking import Answered, Asked
+from recollect.agents.codex import paths
 from recollect.agents.fields import dict_of, text_of
 
 PROGRAM = "codex"
@@ -15,11 +18,22 @@ MODELS: Mapping[str, str] = {}
 FORGETS: tuple[str, ...] = ()
 
 _FORM: Final = "form.json"
-_OFF: Final = ("shell_tool", "unified_exec", "hooks", "view_image", "multi_agent", "image_generation")
+_OFF: Final = (
+    "shell_tool",
+    "unified_exec",
+    "hooks",
+    "view_image",
+    "multi_agent",
+    "image_generation",
+    "apps",
+    "plugins",
+)
 _LIMITS: Final = ("usage limit", "rate limit", "quota", "unauthorized", "401", "not logged in")
 
 
-def question(role: str, text: str, schema: Mapping[str, Any], *, model: str, dollars: float) -> Asked:
+def question(
+    role: str, text: str, schema: Mapping[str, Any], *, model: str, dollars: float, environ: Mapping[str, str]
+) -> Asked:
     words = (
         "exec",
         "--ephemeral",
@@ -31,13 +45,29 @@ def question(role: str, text: str, schema: Mapping[str, Any], *, model: str, dol
         _FORM,
         *(word for name in _OFF for word in ("--disable", name)),
         "-c",
-        "mcp_servers={}",
+        f"mcp_servers={{{','.join(f'{_key(name)}={{enabled=false}}' for name in _servers(environ))}}}",
         "-c",
         'web_search="disabled"',
         *(("--model", model) if model else ()),
         "-",
     )
     return Asked(words, f"{role}\n\n{text}".encode("utf-8", "replace"), {_FORM: json.dumps(schema).encode()})
+
+
+def _servers(environ: Mapping[str, str]) -> list[str]:
+    """The MCP servers of its settings: they are switched off one by one, as nothing switches off all."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    try:
+        with open(os.path.join(paths.folder(home, environ), "config.toml"), "rb") as file:
+            told = dict_of(tomllib.load(file))
+    except (OSError, ValueError, RecursionError):
+        return []
+    return list(dict_of(told.get("mcp_servers")))
+
+
+def _key(name: str) -> str:
+    """A key as TOML has it; JSON's quotation is one of TOML's."""
+    return json.dumps(name)
 
 
 def answer(code: int, output: bytes, errors: bytes) -> Answered:

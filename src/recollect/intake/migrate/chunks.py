@@ -31,7 +31,7 @@ class Chunks(Schema):
             deleted="deleted",
         ),
         entity_rule("entities", "type"),
-        relation_rule("relations", ("src", "tgt", "relation"), ("timestamp",)),
+        relation_rule("relations", ("src", "tgt", "relation"), ("timestamp",), weight="weight"),
     )
 
     def recognise(self, tables: Tables) -> bool:

@@ -39,6 +39,9 @@ class Rule:
     ended: str = ""
     vector: str = ""
     metadata: str = ""  # a column of JSON, whose names become those of the metadata
+    kind: str = ""  # of an entity: the column that says what it is
+    weight: str = ""  # of a relation, whose ends are known by `relations_of`
+    until: str = ""
     deleted: str = ""  # anything but NULL and 0 there says that a row is deleted
 
     def places(self) -> dict[str, str]:
@@ -55,6 +58,8 @@ class Rule:
             self.vector: "vector",
             self.metadata: "metadata",
             self.deleted: "deleted",
+            self.weight: "weight",
+            self.until: "time",
         }
         told |= {column: place for column, place in single.items() if column}
         return {column: told.get(column, "id") for column in self.key} | told

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ from recollect.intake.migrate.cells import (
     text_of,
 )
 from recollect.intake.migrate.contract import SESSION, Row, Rule
+from recollect.intake.migrate.graph import RELATED
+from recollect.values.graph import NewEntity, NewRelation
 from recollect.values.migration import MIGRATED, Made, MigrationOptions, NewSession, RefusedRow
 from recollect.values.notes import NAME_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, TEXT_BYTES_MAX, Artifact, NewNote
 
@@ -62,7 +65,26 @@ class Maker:
             what = self._note(rule, parts, key, text)
         filled = tuple(name for name, value in row.values.items() if value is not None)
         deleted = rule.deleted and row.values.get(rule.deleted) not in (None, 0, "", b"")
-        return Made(rule.table, key, what, bool(deleted), filled, tuple(parts.aside))
+        graph = self._graph(rule, parts) if isinstance(what, NewNote) else None
+        return Made(rule.table, key, what, bool(deleted), graph, filled, tuple(parts.aside))
+
+    def _graph(self, rule: Rule, parts: _Parts) -> NewEntity | NewRelation | None:
+        """What a row says of the graph; the note that it is too has the rest."""
+        author = self._options.author
+        if rule.kind:
+            name = parts.text() or ""
+            return NewEntity(name, parts.name("kind", rule.kind), (), parts.metadata()[0], author)
+        ends = parts.related()
+        if ends is None:
+            return None
+        return NewRelation(
+            *ends,
+            parts.weight(),
+            parts.time(),
+            parts.moment(rule.until),
+            metadata=parts.metadata()[0],
+            author=author,
+        )
 
     def _note(self, rule: Rule, parts: _Parts, key: str, text: str) -> NewNote:
         vector, artifacts = parts.vector()
@@ -180,6 +202,15 @@ class _Parts:
                 return found
             self.aside.append((column, "no time"))
         return None
+
+    def related(self) -> tuple[str, str, str] | None:
+        """The ends of a relation, where they have names."""
+        ends: tuple[str, str, str] | None = self._known.get(RELATED)
+        return ends
+
+    def weight(self) -> float:
+        value = self._values.get(self._rule.weight) if self._rule.weight else None
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else 1.0
 
     def moment(self, column: str) -> float | None:
         return seconds_of(self._values.get(column)) if column else None

@@ -38,7 +38,7 @@ class MemoryService(Schema):
             time=("created_at",),
             metadata="metadata",
         ),
-        relation_rule("memory_graph", ("source_hash", "target_hash"), ("created_at",), "metadata"),
+        relation_rule("memory_graph", ("source_hash", "target_hash"), ("created_at",), metadata="metadata"),
     )
     indexes: Mapping[str, str] = {
         _CHUNKS: "the vectors of memories, taken with them",

@@ -48,7 +48,7 @@ class Palace(Schema):
     name = "MemPalace's knowledge graph"
     rules = (
         entity_rule("entities", "type", "properties", ("created_at",)),
-        relation_rule("triples", ("id",), ("valid_from", "extracted_at")),
+        relation_rule("triples", ("id",), ("valid_from",), weight="confidence", until="valid_to"),
     )
 
     def recognise(self, tables: Tables) -> bool:
