@@ -175,7 +175,7 @@ def test_a_refused_add_keeps_nothing(asked: Asked, config: Config) -> None:
         (["b", "c\n"], {}),
         (["b", "x" * 600], {}),
         (["b", "c"], {"metadatas": [{"n": 1}, {"n": {}}]}),
-        (["b", "c"], {"metadatas": [{"n": 1}, {"chroma:order": 3}]}),
+        (["b", "c"], {"metadatas": [{"n": 1}, {"chroma:embedding": "AAAA"}]}),
         (["b", "c"], {"metadatas": [{"n": 1}, {"n": float("nan")}]}),
     ):
         told = asked.refused("add_documents", collection_name="docs", ids=ids, documents=["x", "y"], **more)
@@ -195,12 +195,7 @@ def test_notes_that_are_nothing_of_ours_do_no_harm(opened: Open, config: Config)
     with Memory.open(config=config) as memory:
         memory.save_batch(
             [
-                NewNote(
-                    "x",
-                    id="odd",
-                    session=f"{CHANNEL}/default/docs",
-                    metadata={"chroma:order": "first", "n": {"a": [None]}},
-                ),
+                NewNote("x", id="odd", session=f"{CHANNEL}/default/docs", metadata={"n": {"a": [None]}}),
                 NewNote(
                     "y",
                     id="odder",

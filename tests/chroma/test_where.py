@@ -16,7 +16,7 @@ from recollect.chroma.where import chooser, normal_number
 KEYS = st.sampled_from(("n", "s", "t", "l"))
 NUMBERS = st.one_of(
     st.integers(-3, 3),
-    st.sampled_from((-1.5, -0.0, 0.5, 1.0, 2.5, 1e300, 2**53 + 1, 2.0**53, -(2**63), 2**70)),
+    st.sampled_from((-2.7, -1.5, -0.0, 0.5, 1.0, 1.7, 2.5, 1e300, 2**53 + 1, 2.0**53, -(2**63), 2**70)),
 )
 SCALARS = st.one_of(st.booleans(), NUMBERS, st.sampled_from(("", "x", "X", "1", "true")))
 LISTS = st.one_of(
@@ -162,6 +162,13 @@ def test_whatever_comes_as_a_filter_is_one_or_is_refused(
     assert (chooses is None) == (where is None and where_document is None)
     if chooses is not None:
         assert chooses("a text", metadata) in (True, False)
+
+
+@pytest.mark.parametrize(("kept", "found"), [(2, True), (3, False), (2.7, True), (2.0, False), (True, False)])
+def test_the_fraction_of_an_operand_is_cut_off_where_a_whole_number_is_kept(kept: Any, found: bool) -> None:
+    chooses = chooser({"n": 2.7}, None)
+    assert chooses is not None
+    assert chooses("", {"n": kept}) is found
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ class TestDocuments:
             "sessions": ["--all"], "projects": [], "usage": [], "status": [],
             "init": ["--dry-run", "--agent", "claude"],
             "hook": ["status", "--agent", "claude"], "watch": ["--once"], "fleet": ["list"],
-            "catalog": [], "threads": [],
+            "chroma": ["--install-shim", tmp_path / "shim"], "catalog": [], "threads": [],
             "thread": ["a1b2"], "entities": [], "entity": ["tokens.py"], "graph": ["pytest"],
             "recall": ["token"],
             "assemble": ["token"], "saved": [], "resume": ["a1b2", "--to", "claude", "--dry-run"],
@@ -275,6 +275,7 @@ class TestDocuments:
         objects.append(filled("graph", "--json").json)
         objects.append(filled("graph", "path", "a", "c", "--json").json)
         objects.append(filled("graph", "export", "--to", "json", "-o", tmp_path / "g", "--json").json)
+        objects.append(filled("chroma", "--install-shim", tmp_path / "shim", "--remove", "--json").json)
         objects.append(filled("entities", "--trending", "--until", "2026-04-03", "--json").json)
         assert objects[-1]["moves"]
         objects.append(filled("activity", "--dangerous", "--json").json)

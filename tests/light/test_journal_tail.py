@@ -96,6 +96,17 @@ def test_what_is_folded_before_a_look_is_missed_and_after_it_is_not(folder: Path
         assert tail.news() == []
 
 
+def test_what_was_read_in_vain_is_told_after_the_store_was_looked_into(folder: Path) -> None:
+    with Memory.open(folder / "memory.h5") as memory:
+        tail = JournalTail(folder / "memory.h5")
+        memory.save("in the journal, and in no store")
+        assert tail.news() is None
+        tail.begin(0, 0)
+        found = tail.news()
+        assert found is not None
+        assert len(found) == 1
+
+
 def test_a_store_that_was_written_anew_must_be_looked_into(folder: Path) -> None:
     """Erasing and compacting leave less in it, and nothing in the journal."""
     store = folder / "memory.h5"

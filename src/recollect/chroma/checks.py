@@ -10,7 +10,6 @@ from recollect.chroma.refusals import Refused
 from recollect.chroma.where import DOCUMENT_KEY
 
 OWN: Final = "chroma:"  # what Chroma, and so this, keeps for itself among the keys of metadata
-ORDER: Final = "chroma:order"
 EMBEDDING: Final = "chroma:embedding"
 
 PARTS: Final = ("documents", "embeddings", "metadatas", "distances", "uris", "data")
@@ -82,7 +81,7 @@ def check_values(metadatas: Sequence[Mapping[str, Any]], *, removing: bool) -> N
     if not removing and any(None in metadata.values() for metadata in metadatas):
         raise Refused("argument 'metadatas': Cannot convert Python object to MetadataValue")
     for at, metadata in enumerate(metadatas):
-        if any(not key or key[0] in "$#" or key in (ORDER, EMBEDDING) for key in metadata):
+        if any(not key or key[0] in "$#" or key == EMBEDDING for key in metadata):
             raise Refused(f"Validation error: metadatas: Invalid metadata at index {at}")
 
 

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from recollect.chroma.checks import EMBEDDING, ORDER, OWN
+from recollect.chroma.checks import EMBEDDING, OWN
 from recollect.chroma.where import Chooses
 
 if TYPE_CHECKING:
@@ -36,20 +36,18 @@ class TextVectors(Protocol):
 class Document:
     """A text with its id and what is known of it. `row`: where its vector is; -1 while there is none."""
 
-    __slots__ = ("id", "kept", "order", "row", "text", "time_ms")
+    __slots__ = ("id", "kept", "row", "text", "time_ms")
 
     def __init__(self, id_: str, text: str, kept: Mapping[str, Any], time_ms: int) -> None:
         self.id, self.text = id_, text
         self.kept = kept  # metadata, with what we keep in it for ourselves
         self.time_ms = time_ms
-        order = kept.get(ORDER)
-        self.order = order if type(order) is int else 0
         self.row = -1
 
     @property
     def metadata(self) -> dict[str, Any] | None:
         """What the caller said of it; None where that is nothing."""
-        own = self.kept.keys() - {ORDER, EMBEDDING}
+        own = self.kept.keys() - {EMBEDDING}
         return {key: value for key, value in self.kept.items() if not key.startswith(OWN)} if own else None
 
     def embedding(self) -> bytes:
@@ -66,11 +64,9 @@ class Collection:
     def __init__(self, vectors: TextVectors) -> None:
         self._vectors = vectors
         self._documents: dict[str, Document] = {}
-        self._is_sorted = True
         self._unmade: dict[str, None] = {}
         self._blocks: list[Floats] = []  # of `_BLOCK_ROWS` vectors each, so that none is moved as they grow
         self._free: list[int] = []
-        self.next_order = 1
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -82,12 +78,6 @@ class Collection:
         return self._documents[id_]
 
     def __iter__(self) -> Iterator[Document]:
-        """In the order in which they were added, whichever was changed when."""
-        if not self._is_sorted:
-            self._documents = {
-                each.id: each for each in sorted(self._documents.values(), key=lambda each: each.order)
-            }
-            self._is_sorted = True
         return iter(self._documents.values())
 
     # -- what changes ----------------------------------------------------------------------
@@ -96,11 +86,7 @@ class Collection:
         """Take a document in; it takes the place of an earlier one of its id."""
         before = self._documents.get(document.id)
         self._documents[document.id] = document
-        if before is None:
-            self._is_sorted = self._is_sorted and document.order >= self.next_order - 1
-            self.next_order = max(self.next_order, document.order + 1)
-        else:
-            self._is_sorted = self._is_sorted and document.order == before.order
+        if before is not None:
             document.row = before.row
             same = before.text == document.text
             if same and before.kept.get(EMBEDDING) == document.kept.get(EMBEDDING):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from recollect.chroma.checks import EMBEDDING, ORDER
+from recollect.chroma.checks import EMBEDDING
 from recollect.chroma.collection import AT_ONCE, SPACES, Collection, Document, TextVectors
 from recollect.chroma.refusals import Refused
 from recollect.chroma.told import Sharing
@@ -140,12 +140,9 @@ class Database:
         metadatas: Sequence[Mapping[str, Any]] | None,
     ) -> None:
         """Keep documents whose ids are new, with one write: all of them or none."""
-        first = self._of(named.key).next_order
         made = [
-            Document(id_, text, {**_normal(metadata), ORDER: order}, 0)
-            for order, (id_, text, metadata) in enumerate(
-                zip(ids, documents, metadatas or [{}] * len(ids), strict=True), first
-            )
+            Document(id_, text, _normal(metadata), 0)
+            for id_, text, metadata in zip(ids, documents, metadatas or [{}] * len(ids), strict=True)
         ]
         self._save(named.key, [self._note(each) for each in made])
         self.refresh()
