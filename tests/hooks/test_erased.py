@@ -46,7 +46,7 @@ def test_hooks_and_merges_do_not_bring_back_what_was_erased(desk: Desk, folder: 
         _, receipt = memory.erase(Wanted(session=uuid_of(GONE)))
         assert places(desk, memory) == set()
         assert receipt["verified"]["found"] == []
-        assert "snapshots" in receipt["not_known"]
+        assert str(copy) in receipt["copies"]
 
     desk.session = GONE
     with desk.transcript.open("a") as file:
