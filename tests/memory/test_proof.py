@@ -49,7 +49,9 @@ def test_a_stretch_that_differs_in_one_byte_is_another(text: str, changed: int) 
     assert Looking(prints).found_in(b".." + bytes(other) + b"..") == set()
 
 
-@given(data=st.binary(max_size=200) | st.text("aZ09 .", max_size=120).map(str.encode))
+@given(
+    data=st.binary(min_size=30, max_size=200) | st.text("aZ09 .", min_size=30, max_size=90).map(str.encode)
+)
 def test_stretches_begin_where_a_word_does_and_where_the_key_says(data: bytes) -> None:
     chosen = proof._beginnings(SALT)
     expected = [n for n in range(len(data) - STRETCH_BYTES + 1) if chosen[data[n] | data[n + 1] << 8]]
