@@ -54,8 +54,9 @@ if TYPE_CHECKING:
     from recollect.values.reports import Progress
     from recollect.values.stored import Source
 
-RECEIPT = 1
+RECEIPT = 2
 _TOLD_CHARS = 8  # a secret that is shorter, or a plain word, may stand anywhere by chance
+_TEXT_BYTES_AT_ONCE = 1 << 20
 SEARCHING = "searching"  # what the progress of looking for it is told as
 # Where these are.
 NOT_KNOWN = ("copies that were moved, or made in another way", "stores it was merged into", "backups")
@@ -185,6 +186,8 @@ def verify(
 ) -> dict[str, Any]:
     """Look for what a receipt is of, and for some texts, in everything of ours on disk."""
     try:
+        if receipt["receipt"] != RECEIPT:
+            raise ValueError("a receipt of another form")
         salt = bytes.fromhex(receipt["salt"])
         prints = Fingerprints.unpacked(salt, receipt["fingerprints"])
         id_ = str(receipt["id"])
@@ -265,11 +268,23 @@ def _said_in_texts(
     said: set[tuple[int, bytes]] = set()
     if wanted:
         with memory._store.view() as view:
-            for stored in view.entry_range(0, view.info().rows_end):
-                said |= looking.found_in(stored.entry.text.encode("utf-8", "surrogatepass")) & wanted
+            for texts in _texts_at_once(view):
+                said |= looking.found_in(texts) & wanted
                 if said == wanted:
                     break
     return said
+
+
+def _texts_at_once(view: View) -> Iterator[bytes]:
+    """What all entries say, many in one piece: to look into each by itself takes ten times as long."""
+    held, size = [], 0
+    for stored in view.entry_range(0, view.info().rows_end):
+        held.append(stored.entry.text.encode("utf-8", "surrogatepass"))
+        size += len(held[-1])
+        if size >= _TEXT_BYTES_AT_ONCE:
+            yield b"\0".join(held)
+            held, size = [], 0
+    yield b"\0".join(held)
 
 
 def _row_of(view: View, entry: str) -> int:

@@ -5,14 +5,15 @@ texts that went. Stretches of every file that begin alike are hashed the same wa
 confirmed by a second keyed hash. A text that the person gives is looked for as it is. Both are looked for
 plainly, in UTF-16 and inside of base64, at all three alignments.
 
-Of a secret what stands around it is known, and a hash that adds up bytes would give away the few that are
-not. So of the hash that finds places only 24 bits are kept, of 20 bytes of the secret alone, and nothing at
-all of one that is short or plain enough to be guessed.
+The hash that finds places adds up what it is of, and where most of that is known it would give away the
+rest: only 24 bits of it are kept. Of a secret what stands around it is known, so these are of 20 bytes of the
+secret alone, and there is nothing at all of one that is short or plain enough to be guessed.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
 import functools
 import hashlib
 import re
@@ -33,15 +34,16 @@ _PIECE_BYTES = 4 << 20
 _CHECK_BYTES = 8
 _HASHED_AT_ONCE = 1 << 19
 SECRET_BYTES = 20
-_SECRET_BITS = 24
+_HASH_BITS = 24
+_MARK_BITS = 16  # of a hash, that a table says of whether any wanted one begins so
 _SECRET_RUN = re.compile(rb"[!-~]{20,}")
-_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{40,}")
+_RUN_BYTES = 40  # of base64
 _Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """Of stretches of text: (a rolling hash, a keyed one) each."""
+    """Of stretches of text: (a few bits of a hash that is quickly made, a keyed one) each."""
 
     salt: bytes
     prints: frozenset[tuple[int, bytes]]
@@ -60,14 +62,11 @@ class Fingerprints:
         return Fingerprints(self.salt, self.prints - frozenset(found))
 
     def packed(self) -> str:
-        data = b"".join(sorted(hash_.to_bytes(8, "little") + check for hash_, check in self.prints))
-        return base64.b64encode(data).decode("ascii")
+        return _packed(self.prints)
 
     @classmethod
     def unpacked(cls, salt: bytes, text: str) -> Fingerprints:
-        data, size = base64.b64decode(text, validate=True), 8 + _CHECK_BYTES
-        pieces = (data[at : at + size] for at in range(0, len(data) - size + 1, size))
-        return cls(salt, frozenset((int.from_bytes(each[:8], "little"), each[8:]) for each in pieces))
+        return cls(salt, _unpacked(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,11 @@ class SecretPrints:
         return cls(salt, frozenset(_secret_print(salt, end) for end in ends[::step][:FINGERPRINTS_MAX]))
 
     def packed(self) -> str:
-        data = b"".join(sorted(hash_.to_bytes(3, "little") + check for hash_, check in self.prints))
-        return base64.b64encode(data).decode("ascii")
+        return _packed(self.prints)
 
     @classmethod
     def unpacked(cls, salt: bytes, text: str) -> SecretPrints:
-        data, size = base64.b64decode(text, validate=True), 3 + _CHECK_BYTES
-        pieces = (data[at : at + size] for at in range(0, len(data) - size + 1, size))
-        return cls(salt, frozenset((int.from_bytes(each[:3], "little"), each[3:]) for each in pieces))
+        return cls(salt, _unpacked(text))
 
     def found_in(self, data: bytes, marked: _Array) -> set[tuple[int, bytes]]:
         """Which of them are in some bytes, wherever they begin; `marked`: their first parts, by number."""
@@ -104,9 +100,21 @@ class SecretPrints:
         return found & self.prints
 
     def marked(self) -> _Array:
-        marked = np.zeros(1 << _SECRET_BITS, bool)
+        marked = np.zeros(1 << _HASH_BITS, bool)
         marked[[hash_ for hash_, _ in self.prints]] = True
         return marked
+
+
+def _packed(prints: Iterable[tuple[int, bytes]]) -> str:
+    data = b"".join(sorted(hash_.to_bytes(_HASH_BITS // 8, "little") + check for hash_, check in prints))
+    return base64.b64encode(data).decode("ascii")
+
+
+def _unpacked(text: str) -> frozenset[tuple[int, bytes]]:
+    data, first = base64.b64decode(text, validate=True), _HASH_BITS // 8
+    size = first + _CHECK_BYTES
+    pieces = (data[at : at + size] for at in range(0, len(data) - size + 1, size))
+    return frozenset((int.from_bytes(each[:first], "little"), each[first:]) for each in pieces)
 
 
 class Looking:
@@ -127,6 +135,8 @@ class Looking:
         self._texts = [form for text in texts for form in _written(text)]
         wanted = sorted({hash_ for hash_, _ in prints.prints} if prints is not None else ())
         self._wanted: _Array = np.array(wanted, np.uint64)
+        self._begun = np.zeros(1 << _MARK_BITS, bool)
+        self._begun[self._wanted >> np.uint64(_HASH_BITS - _MARK_BITS)] = True
 
     def found_in(self, data: bytes) -> set[tuple[int, bytes]]:
         """What of it is in some bytes; a text that was given is (0, b"")."""
@@ -147,8 +157,9 @@ class Looking:
         for start in range(0, len(data), _HASHED_AT_ONCE):
             part = data[start : start + _HASHED_AT_ONCE + STRETCH_BYTES - 1]
             at, hashes = _hashes(part, salt)
-            at = at[np.isin(hashes, self._wanted)]
-            found |= {_print(salt, part[n : n + STRETCH_BYTES]) for n in at.tolist()}
+            likely = np.flatnonzero(self._begun[hashes >> np.uint64(_HASH_BITS - _MARK_BITS)])
+            at = at[likely[np.isin(hashes[likely], self._wanted)]]
+            found |= {_print(salt, each) for each in {part[n : n + STRETCH_BYTES] for n in at.tolist()}}
         return found & self._prints.prints
 
 
@@ -174,49 +185,61 @@ def pieces_of_file(path: Path) -> Iterator[tuple[str, bytes]]:
 
 def _stretches(data: bytes, salt: bytes) -> list[bytes]:
     """The first stretch of a text, one in the middle and the last, of those that are looked at."""
-    at = _starts(np.frombuffer(data, np.uint8), salt).tolist()
+    at = np.sort(_starts(data, salt)).tolist()
     return [data[n : n + STRETCH_BYTES] for n in sorted({at[0], at[len(at) // 2], at[-1]})] if at else []
 
 
 def _print(salt: bytes, stretch: bytes) -> tuple[int, bytes]:
-    (hash_,) = (np.frombuffer(stretch, np.uint8).astype(np.uint64)[None, :] @ _factors(salt)).tolist()
+    (hash_,) = _hashed(np.frombuffer(stretch, "<u8")[None, :], salt).tolist()
     return hash_, hashlib.blake2b(stretch, digest_size=_CHECK_BYTES, key=salt).digest()
 
 
 def _hashes(data: bytes, salt: bytes) -> tuple[_Array, _Array]:
-    """Where the stretches that are looked at begin in some bytes, and the hash of each."""
-    held: _Array = np.frombuffer(data, np.uint8)
-    at = _starts(held, salt)
+    """Where the stretches that are looked at begin in some bytes, in no order, and the hash of each."""
+    at = _starts(data, salt)
     if not len(at):
         return at, np.zeros(0, np.uint64)
+    held: _Array = np.frombuffer(data, np.uint8)
     stretches = np.lib.stride_tricks.sliding_window_view(held, STRETCH_BYTES)[at]
-    return at, np.asarray(stretches.astype(np.uint64) @ _factors(salt))
+    return at, _hashed(stretches.view("<u8"), salt)
 
 
-def _starts(data: _Array, salt: bytes) -> _Array:
+def _hashed(stretches: _Array, salt: bytes) -> _Array:
+    """The first bits of a keyed sum of each row of words."""
+    summed = np.zeros(len(stretches), np.uint64)
+    for n, factor in enumerate(_factors(salt)):
+        summed += stretches[:, n] * factor
+    return np.asarray(summed >> np.uint64(64 - _HASH_BITS))
+
+
+def _starts(data: bytes, salt: bytes) -> _Array:
     """Where stretches begin that are looked at: where a word does, and at one of every 32 pairs of bytes.
 
-    To hash all of them would cost several times as much. Which pairs these are the key decides.
+    To hash all of them would cost several times as much. Which pairs these are the key decides. Those that
+    begin at even places come before the others.
     """
-    if len(data) < STRETCH_BYTES:
-        return np.zeros(0, np.int64)
-    last = len(data) - STRETCH_BYTES + 1
-    pairs = data[:last].astype(np.uint16) << np.uint16(8) | data[1 : last + 1]
-    return np.flatnonzero(_beginnings(salt)[pairs])
+    places = len(data) - STRETCH_BYTES + 1
+    found = [np.zeros(0, np.int64)]
+    for first in (0, 1):
+        if places > first:
+            pairs = np.frombuffer(data, "<u2", (places - first + 1) // 2, first)
+            found.append(np.flatnonzero(_beginnings(salt)[pairs]) * 2 + first)
+    return np.concatenate(found)
 
 
 @functools.lru_cache(4)
 def _beginnings(salt: bytes) -> _Array:
+    """Whether a stretch that begins with a pair is looked at; pairs as numbers, the second byte first."""
     drawn = hashlib.shake_128(b"pairs" + salt).digest(1 << 16)
     chosen = np.frombuffer(drawn, np.uint8) < 8
-    chosen[[ord(" ") << 8 | ord(letter) for letter in string.ascii_letters + string.digits]] = True
+    chosen[[ord(letter) << 8 | ord(" ") for letter in string.ascii_letters + string.digits]] = True
     return chosen
 
 
 @functools.lru_cache(4)
-def _factors(salt: bytes) -> _Array:
-    drawn = hashlib.shake_128(b"factors" + salt).digest(8 * STRETCH_BYTES)
-    return np.asarray(np.frombuffer(drawn, np.uint64) | np.uint64(1))
+def _factors(salt: bytes) -> list[np.uint64]:
+    drawn = np.frombuffer(hashlib.shake_128(b"factors" + salt).digest(STRETCH_BYTES), np.uint64)
+    return list(drawn | np.uint64(1))
 
 
 def _unguessable(secret: str) -> bytes:
@@ -242,7 +265,7 @@ def _rolled(data: bytes, salt: bytes) -> _Array:
     np.cumsum(numbers[np.frombuffer(data, np.uint8)] * powers[: len(data)], out=summed[1:])
     places = len(data) - SECRET_BYTES + 1
     hashes = (summed[SECRET_BYTES:] - summed[:places]) * back[:places]
-    return np.asarray(hashes >> np.uint64(64 - _SECRET_BITS), np.int64)
+    return np.asarray(hashes >> np.uint64(64 - _HASH_BITS), np.int64)
 
 
 @functools.lru_cache(4)
@@ -265,14 +288,45 @@ def _readings(data: bytes) -> Iterator[bytes]:
         yield data[::2]
         yield data[1::2]
     decoded = [
-        base64.b64decode(run[start : start + (len(run) - start) // 4 * 4].translate(_STANDARD))
-        for run in _BASE64.findall(data)
+        binascii.a2b_base64(run[start : start + (len(run) - start) // 4 * 4])
+        for run in _base64_runs(data)
         for start in range(4)
     ]
     if decoded:
         yield b"\0".join(decoded)
 
 
+def _base64_runs(data: bytes) -> Iterator[bytes]:
+    """Every run of letters of base64 that is long enough to say something, in its standard letters.
+
+    Such a run fills four words of eight bytes in a row, wherever it begins; few other places do.
+    """
+    marks = data.translate(_IS_BASE64)
+    full = np.frombuffer(marks, np.uint64, len(marks) // 8) == _ALL_BASE64
+    if len(full) < 4:
+        return
+    fours = np.flatnonzero(full[:-3] & full[1:-2] & full[2:-1] & full[3:])
+    for first, last in _neighbours(fours):
+        start, stop = 8 * first, 8 * (last + 4)
+        while start and marks[start - 1]:
+            start -= 1
+        while stop < len(marks) and marks[stop]:
+            stop += 1
+        if stop - start >= _RUN_BYTES:
+            yield data[start:stop].translate(_STANDARD)
+
+
+def _neighbours(numbers: _Array) -> Iterator[tuple[int, int]]:
+    """The first and the last of all rising numbers that follow one another."""
+    cuts = np.flatnonzero(np.diff(numbers) > 1)
+    firsts = numbers[np.concatenate([[0], cuts + 1])] if len(numbers) else numbers
+    lasts = numbers[np.concatenate([cuts, [-1]])] if len(numbers) else numbers
+    return zip(firsts.tolist(), lasts.tolist(), strict=True)
+
+
+_LETTERS = (string.ascii_letters + string.digits + "+/-_").encode("ascii")
+_IS_BASE64 = bytes(each in _LETTERS for each in range(256))
+_ALL_BASE64 = np.uint64(0x0101010101010101)
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 
 
