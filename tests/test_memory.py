@@ -146,7 +146,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "secret_glimpses": lambda memory, _: (
         memory.save(f"the token is {GITHUB_TOKEN}", id="secret")
         and memory.checkpoint()
-        and memory.secret_glimpses(memory.erasable(Wanted(secrets=True)))
+        and [kind for kind, _ in memory.secret_glimpses(memory.erasable(Wanted(secrets=True)))]
     ),
     "session_to_erase": lambda memory, _: memory.session_to_erase(SESSION).facts,
     "conversation": lambda memory, _: memory.conversation(SESSION).messages,

@@ -263,8 +263,8 @@ class TestDocuments:
             "snapshot": [tmp_path / "copy.h5"], "erase": ["a1b2", "--dry-run"], "complete": ["kind"],
             "completion": ["bash"], "embedder": [],
         }  # fmt: skip
-        # start answers as ingest does; mcp and chroma speak a protocol of their own
-        assert ["start", *calls] == [name for name in COMMANDS if name not in ("mcp", "chroma")]
+        # start answers as ingest does, and mcp speaks a protocol of its own
+        assert ["start", *calls] == [name for name in COMMANDS if name != "mcp"]
         objects = [filled(name, *words, "--json").json for name, words in calls.items()]
         objects.append(filled("usage", "--explain", "--json").json)
         part = filled("export", "--agent", "claude", "--to", "store", "-o", tmp_path / "part.h5", "--json")
