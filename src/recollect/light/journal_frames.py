@@ -193,5 +193,8 @@ def _start_of(window: _Window, stop: int) -> int:
     """Where the frame began whose end stands before `stop`; -1 where no end stands there."""
     if stop < AROUND_BYTES:
         return -1
-    length, mark = _TAIL.unpack(window.glance(stop - _TAIL.size, _TAIL.size))
+    tail = window.glance(stop - _TAIL.size, _TAIL.size)
+    if len(tail) < _TAIL.size:  # emptied by who folded it, since this began
+        return -1
+    length, mark = _TAIL.unpack(tail)
     return stop - length - AROUND_BYTES if mark == _TAIL_MARK and 0 < length <= PAYLOAD_BYTES_MAX else -1

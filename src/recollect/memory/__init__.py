@@ -263,9 +263,10 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         views = self._views = self._views or NamedViews(self.config.cache)
         if self._store.journal_bytes() > VIEW_BYTES_MAX:
             self._fold_if_free()
-        pending = self._store.pending(patient=False)
-        first = next(pending, None)
-        if first is None and self._is_marked():
+        # Read before the store's state is chosen: who folds what is read here empties the journal meanwhile,
+        # and it is in the store then.
+        pending = list(_within(self._store.pending(patient=False), VIEW_BYTES_MAX))
+        if not pending and self._is_marked():
             with self._store.view() as view:
                 yield cast("View", views.of(view))
             return
@@ -274,10 +275,9 @@ class Memory(Known, Joining, Retained, Forgetting, Saving, Migrating, FactsKept)
         with self._store.rehearsal() as writer:
             own = self._own_logs()
             own.mark_stored(writer)
-            folded = writer.view().info().folded  # a checkpoint may have come between; what it took is there
-            within = _within(itertools.chain([first] if first else [], pending), VIEW_BYTES_MAX)
+            folded = writer.view().info().folded
             ingest = Ingest(writer, self.config.host, own=own)
-            ingest.fold((n, segment) for n, segment in within if n > folded)
+            ingest.fold((n, segment) for n, segment in pending if n > folded)
             yield named(writer.view())
 
     def _is_marked(self) -> bool:

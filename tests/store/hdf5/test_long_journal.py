@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from tests.support.logs import said
 from tests.support.memories import open_memory
 
 from recollect import memory as memory_module
+from recollect.intake.own import OwnLogs
+from recollect.light.aside import kept_aside
 from recollect.light.journal import Journal, frame_of, journal_path, read_frames
 from recollect.memory import Memory
+from recollect.store.contract import Writer
 from recollect.values.records import Segment, SourceFile
 
 HOLE = 3 << 30  # bytes that are only there by their number
@@ -89,6 +93,28 @@ def test_of_one_that_cannot_be_folded_a_look_holds_a_part_and_the_rest_is_told(
         assert memory.waiting() == 0, "it was folded, as nobody was writing"
 
 
+def test_a_look_misses_nothing_of_one_that_is_folded_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer waits for no reader: it empties the journal although somebody reads the state before."""
+    marking = OwnLogs.mark_stored
+
+    def folded_meanwhile(own: OwnLogs, writer: Writer) -> bool:
+        monkeypatch.setattr(OwnLogs, "mark_stored", marking)
+        thread = threading.Thread(target=other.checkpoint)
+        thread.start()
+        thread.join()
+        return marking(own, writer)
+
+    with open_memory(tmp_path / "m.h5") as memory, open_memory(tmp_path / "m.h5") as other:
+        memory.checkpoint()
+        for number in range(10):
+            memory.append(segment(number, 1 << 20))
+        monkeypatch.setattr(OwnLogs, "mark_stored", folded_meanwhile)
+        assert texts(memory) == 10
+        assert not journal_path(tmp_path / "m.h5").exists()
+
+
 def test_appends_go_on_while_a_long_one_is_read(tmp_path: Path) -> None:
     with Journal(tmp_path / "m.h5", lock_seconds=0.0) as journal, Journal(tmp_path / "m.h5") as other:
         for number in range(4):
@@ -97,6 +123,17 @@ def test_appends_go_on_while_a_long_one_is_read(tmp_path: Path) -> None:
         assert next(frames) == (1, b"x0")
         assert journal.append(b"meanwhile") == 5
         assert [number for number, _ in frames] == [2, 3, 4]
+
+
+def test_one_that_is_emptied_while_it_is_read_just_ends(tmp_path: Path) -> None:
+    with Journal(tmp_path / "m.h5") as journal, Journal(tmp_path / "m.h5") as other:
+        for _ in range(4):
+            journal.append(bytes(1 << 20))
+        frames = other.frames(0)
+        assert next(frames)[0] == 1
+        assert journal.clear(4)
+        assert list(frames) == []
+    assert kept_aside(tmp_path / "m.h5") == []
 
 
 def test_a_folded_journal_that_a_kill_left_is_removed_by_the_next_sweep(tmp_path: Path) -> None:
