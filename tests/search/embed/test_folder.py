@@ -211,6 +211,21 @@ class FakeSentences:
         return np.array([stand_in(text, 8) for text in texts], dtype=np.float32) * 3
 
 
+class FakeDevice(FakeSentences):
+    """On a GPU the last bits of a row depend on how many texts there are, and on the longest of them."""
+
+    max_seq_length = 12
+
+    def tokenizer(self, texts: list[str], *, truncation: bool, max_length: int) -> dict[str, list[list[int]]]:
+        assert truncation
+        return {"input_ids": [[0] * min(len(text), max_length) for text in texts]}
+
+    def encode(self, texts: list[str], **options: Any) -> np.ndarray:
+        assert len(texts) == options["batch_size"]
+        shape = len(texts) + max(min(len(text), self.max_seq_length) for text in texts)
+        return super().encode(texts, **options) + np.float32(shape / 1000)
+
+
 class TestSentenceTransformersFolder(EmbedderContract):
     @pytest.fixture(scope="class")
     @classmethod
@@ -236,6 +251,34 @@ class TestSentenceTransformersFolder(EmbedderContract):
     ) -> None:
         made = folder.load(sentence_folder(tmp_path / "made", b"a graph without that layer", pooling, extra))
         assert isinstance(made, folder.SentenceEmbedder)
+
+
+class TestSentenceTransformersOnAGpu(EmbedderContract):
+    @pytest.fixture(scope="class")
+    @classmethod
+    def make(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Embedder]]:
+        module = types.ModuleType("sentence_transformers")
+        module.SentenceTransformer = FakeDevice  # type: ignore[attr-defined]
+        torch = types.SimpleNamespace(cuda=types.SimpleNamespace(is_available=lambda: True))
+        path = sentence_folder(tmp_path_factory.mktemp("gpu") / "small", None, MEAN)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setitem(sys.modules, "sentence_transformers", module)
+            patch.setitem(sys.modules, "torch", torch)
+            yield lambda: embedder(f"folder:{path}", settings={})
+
+    def test_it_is_opened_there(self, make: Callable[[], Embedder]) -> None:
+        FakeSentences.opened.clear()
+        make()
+        assert [options["device"] for options in FakeSentences.opened] == ["cuda"]
+
+    def test_many_texts_are_few_calls(self, embedder: Embedder, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls: list[int] = []
+        encode = FakeDevice.encode
+        monkeypatch.setattr(
+            FakeDevice, "encode", lambda self, texts, **kw: calls.append(1) or encode(self, texts, **kw)
+        )
+        embedder.encode([f"word {number:03}" for number in range(300)])
+        assert len(calls) == -(-300 // folder.GPU_TEXTS)
 
 
 class TestFolder:

@@ -8,8 +8,10 @@ optimum lays it out. An ONNX file is used where there is one, because that needs
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ ONNX = ("onnx/model.onnx", "model.onnx", "onnx/model*.onnx", "model*.onnx")  # t
 TOKENIZER = "tokenizer.json"
 IN_ONNX = {"Transformer", "Pooling", "Normalize"}  # the modules that `TransformerEmbedder` stands for
 HASHED = {".bin", ".json", ".model", ".safetensors", ".txt"}  # whatever in a folder can change its vectors
+GPU_TEXTS = 64  # at a time, each as long as the others
 TEXT_CHARS_MAX = 100_000  # what follows in a text is not read by a static table
 
 
@@ -84,9 +87,11 @@ class Model2VecEmbedder:
 class SentenceEmbedder:
     """What only `sentence_transformers` can read: a folder without ONNX, or with layers of its own."""
 
-    def __init__(self, folder: Path, reading: Reading) -> None:
+    def __init__(self, folder: Path, reading: Reading, *, device: str | None = None) -> None:
+        """`device`: where torch computes; a GPU where there is one unless it says otherwise."""
         sentences = library("sentence_transformers", "sentence-transformers")
-        self._model = sentences.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+        self._device = device or _torch_device()
+        self._model = sentences.SentenceTransformer(str(folder), device=self._device, local_files_only=True)
         self._reading = reading
         self.name, self.revision = _name(folder), _revision(folder)
         self.dims = int(self._model.get_sentence_embedding_dimension())
@@ -102,11 +107,39 @@ class SentenceEmbedder:
 
     def _encode(self, prefix: str, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dims), dtype=np.float32)
-        for row, text in enumerate(texts):
-            if text.strip():  # one text a call: beside a longer one it is padded, and its last bits change
-                whole = prefix + _utf8(text)
-                vectors[row] = self._model.encode([whole], prompt="", show_progress_bar=False)[0]
+        whole = {row: prefix + _utf8(text) for row, text in enumerate(texts) if text.strip()}
+        for rows in self._batches(whole):
+            # As many as ever, the last one again and again: another shape is another order of sums.
+            given = [whole[row] for row in rows]
+            given += given[-1:] * (self._batch - len(given))
+            found = self._model.encode(given, prompt="", show_progress_bar=False, batch_size=self._batch)
+            vectors[rows] = found[: len(rows)]
         return unit_rows(vectors)
+
+    @property
+    def _batch(self) -> int:
+        return 1 if self._device == "cpu" else GPU_TEXTS
+
+    def _batches(self, whole: dict[int, str]) -> Iterator[list[int]]:
+        """Rows of texts with as many pieces each: beside a longer one a text is padded, its bits change."""
+        if self._batch == 1:
+            yield from ([row] for row in whole)
+            return
+        if not whole:
+            return
+        limit = self._model.max_seq_length
+        read = self._model.tokenizer(list(whole.values()), truncation=True, max_length=limit)
+        pieces = dict(zip(whole, map(len, read["input_ids"]), strict=True))
+        for _, same in groupby(sorted(whole, key=pieces.__getitem__), key=pieces.__getitem__):
+            rows = list(same)
+            yield from (rows[at : at + self._batch] for at in range(0, len(rows), self._batch))
+
+
+def _torch_device() -> str:
+    try:
+        return "cuda" if importlib.import_module("torch").cuda.is_available() else "cpu"
+    except (ImportError, OSError, RuntimeError):  # not there, or one that does not load here
+        return "cpu"
 
 
 def _modules(folder: Path) -> dict[str, str]:
