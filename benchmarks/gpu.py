@@ -70,8 +70,8 @@ def searched(stocked: Stocked, rounds: int) -> list[str]:
     for name, turns in taken.items():
         took = [statistics.median(values) * 1e3 for values in zip(*turns, strict=True)]
         lines.append(
-            f"  {name:5} first {firsts[name] * 1e3:8.0f} ms   p50 {percentile(took, 50):6.2f} ms"
-            f"   p95 {percentile(took, 95):6.2f} ms"
+            f"  {name:5} first {firsts[name] * 1e3:8.0f} ms   p50 {percentile(took, 0.5):6.2f} ms"
+            f"   p95 {percentile(took, 0.95):6.2f} ms"
         )
     return [*lines, f"  same hits: {same:.3f}   auto is: {json.dumps(chosen, default=str)[:300]}"]
 

@@ -97,7 +97,7 @@ def _ranking(command: Parser) -> None:
         default=AUTO,
         metavar="S",
         help=f"how vectors are compared: {AUTO}, {', '.join(STRATEGIES)} "
-        f"(default: {AUTO}, by size and hardware)",
+        f"(default: {AUTO}, by size; gpu needs CUDA with CuPy or PyTorch, and is never chosen by itself)",
     )
 
 

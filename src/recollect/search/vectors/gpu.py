@@ -4,15 +4,12 @@ Rounding moves a score of unit vectors by less than half of `MARGIN`, so all row
 the k-th score are scored again from the float16 rows: nothing is missed, and the same hits come in the same
 order as from a scan without a GPU. CuPy is used where it has a device, else PyTorch.
 
-Loading either takes seconds, so this is for processes that live long. `gpu_present` looks without
-loading them.
+Loading either takes seconds, so this is for processes that live long.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,8 +20,6 @@ from recollect.values.errors import UsageError
 
 MARGIN = 2.0**-8  # times the query's length
 BLOCK_ROWS = 1 << 16
-
-_DRIVER = Path("/proc/driver/nvidia/version")
 
 
 class Gpu:
@@ -72,11 +67,6 @@ def load(vectors: Matrix) -> Gpu:
         "the strategy gpu needs a CUDA device and CuPy or PyTorch",
         hint="pip install cupy-cuda13x (or torch), or use the strategy auto",
     )
-
-
-def gpu_present() -> bool:
-    """Whether there is an NVIDIA driver, and a library that could use it; neither is loaded."""
-    return _DRIVER.exists() and any(find_spec(name) is not None for name in ("cupy", "torch"))
 
 
 class _CupyDevice:

@@ -10,7 +10,8 @@ equal; fastscan and ivfpq may miss a row (`recall` in `MEASURED`). `choose` rest
 `python -m benchmarks.vectors` prints.
 
 Among strategies that are quick enough, the one that answers first in a new process is chosen, not the
-fastest. Most searches are one command.
+fastest. Most searches are one command. The GPU is used where it is asked for, never by choice: of a whole
+search it takes 4 % off at 300,000 rows (`python -m benchmarks.gpu`), and seconds to load.
 """
 
 from __future__ import annotations
@@ -89,18 +90,18 @@ MEASURED = (
 )
 
 
-def choose(count: int, dims: int, *, gpu: bool = False) -> str:
-    """The strategy for so many rows. `gpu`: there is one, and the process will outlive loading it."""
+def choose(count: int, dims: int) -> str:
+    """The strategy for so many rows."""
     size = count * dims / MEASURED_DIMS
     steps = sorted({row.rows for row in MEASURED})
     step = next((rows for rows in steps if rows >= size), steps[-1])
     share = (
         size / step
     )  # all of them are taken to grow with the rows, between the table's steps and past its end
-    needs = {"exact": True, "fastscan": _has_faiss(), "ivfpq": _has_faiss(), "gpu": gpu}
+    needs = {"exact": True, "fastscan": _has_faiss(), "ivfpq": _has_faiss(), "gpu": False}
     good = [row for row in MEASURED if row.rows == step and needs[row.strategy] and row.recall >= RECALL_MIN]
     quick = [row for row in good if row.p50_ms * share <= P50_MS_MAX]
-    if gpu or not quick:
+    if not quick:
         return min(good, key=lambda row: row.p50_ms).strategy
     return min(quick, key=lambda row: row.first_ms).strategy
 
