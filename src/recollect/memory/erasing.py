@@ -143,7 +143,8 @@ def clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
             gone.append(_is_removed(state / "sessions" / name))
     known = Erased(left)
     try:
-        forget_lost(state)
+        for record in memory.config.copies:
+            forget_lost(record)
         forget_reads(state, lambda name: known.has_session(*name))
         for folder in {cache, memory.config.fleet_folder.parent, state, state / "sessions"}:
             if folder.is_dir():
@@ -331,7 +332,7 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progres
         },
         **about,
         "not_touched": named_elsewhere(memory),
-        "copies": [each.path for each in copies_of(memory.config.state, chosen)],
+        "copies": [each.path for each in copies_of(memory.config.copies, chosen)],
         "not_known": list(NOT_KNOWN),
     }
 
@@ -376,8 +377,8 @@ def _everything(memory: Memory) -> Iterator[tuple[str, bytes]]:
     with store.view() as view:
         id_ = view.info().id
     yield from files_below([memory.config.cache / id_, memory.config.state, memory.config.fleet_folder])
-    for path in named_elsewhere(memory):
-        yield from pieces_of_file(Path(path))
+    for path in (*map(Path, named_elsewhere(memory)), memory.config.copies[0]):
+        yield from pieces_of_file(path)
 
 
 def own_files(chosen: Chosen, host: str) -> list[str]:

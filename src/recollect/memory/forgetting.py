@@ -110,13 +110,13 @@ class Forgetting:
         """Remember that a file was made of some sessions, by their ids, or of everything: erase names it."""
         from recollect.memory.copies import note_copy
 
-        note_copy(self._memory.config.state, path, kind, sessions, masked=masked, now_ms=_now_ms())
+        note_copy(self._memory.config.copies[0], path, kind, sessions, masked=masked, now_ms=_now_ms())
 
     def copies_of_erased(self, chosen: Chosen) -> list[Copy]:
         """The copies that were made, are still there, and may hold what was erased."""
         from recollect.memory.copies import copies_of
 
-        return copies_of(self._memory.config.state, chosen)
+        return copies_of(self._memory.config.copies, chosen)
 
     def _cleared(self, writer: Writer) -> Erased:
         """What was erased; what is left of things made of it goes before anything new comes."""
