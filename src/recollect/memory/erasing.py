@@ -69,11 +69,16 @@ def rehearse(memory: Memory, wanted: Wanted, progress: Progress | None = None) -
 
 
 def erase(
-    memory: Memory, wanted: Wanted, progress: Progress | None = None, *, now_ms: int
+    memory: Memory,
+    wanted: Wanted,
+    progress: Progress | None = None,
+    *,
+    now_ms: int,
+    would: Chosen | None = None,
 ) -> tuple[Chosen, dict[str, Any]]:
     """Erase, remember, clear what was made of it, look for it; returns what went and the receipt."""
     if wanted.secrets:
-        return _erase_secrets(memory, wanted, progress, now_ms)
+        return _erase_secrets(memory, wanted, progress, now_ms, would)
     store, host = memory._store, memory.config.host
     memory.checkpoint()
     went: list[Chosen] = []
@@ -102,14 +107,14 @@ def erase(
 
 
 def _erase_secrets(
-    memory: Memory, wanted: Wanted, progress: Progress | None, now_ms: int
+    memory: Memory, wanted: Wanted, progress: Progress | None, now_ms: int, would: Chosen | None
 ) -> tuple[Chosen, dict[str, Any]]:
     """The same of secrets: the store is made anew of lines without them, in one step with the note of it."""
-    from recollect.memory.masking import take_masked
+    from recollect.memory.masking import choose_secrets, take_masked
 
     memory.checkpoint()
     with without_collector(), memory._store.replacement() as (old, new):
-        chosen = choose(old, wanted, progress)
+        chosen = choose_secrets(old, wanted, progress, would)
         erasure = _erasure(old, chosen, (), wanted, now_ms)
         with new.writer() as writer:
             take_masked(old, chosen, writer, narrowed=wanted.is_narrowed, progress=progress)

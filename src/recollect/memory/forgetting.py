@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 class Forgetting:
     """What `Memory` can be asked to forget."""
 
-    def erase(self, wanted: Wanted, *, progress: Progress | None = None) -> tuple[Chosen, dict[str, Any]]:
+    def erase(
+        self, wanted: Wanted, *, progress: Progress | None = None, would: Chosen | None = None
+    ) -> tuple[Chosen, dict[str, Any]]:
         """Erase what is wanted for good; returns what went and a receipt without a word of it.
 
         It is gone from the store, its journal, indexes, vectors and all that is derived, and does not come
-        back with the next ingest. `erasable` says beforehand what would go.
+        back with the next ingest. `erasable` says beforehand what would go; given as `would`, lines that it
+        read for secrets are not read for them again.
         """
         from recollect.memory.erasing import erase
 
-        return erase(self._memory, wanted, progress, now_ms=_now_ms())
+        return erase(self._memory, wanted, progress, now_ms=_now_ms(), would=would)
 
     def erasable(self, wanted: Wanted, *, progress: Progress | None = None) -> Chosen:
         """What `erase` would take, without changing anything."""
