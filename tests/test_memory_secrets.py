@@ -12,7 +12,7 @@ import pytest
 from tests.support.canaries import ERASED, KEPT, ours, places_with, record, write
 from tests.support.canary_secrets import ANTHROPIC, GITHUB, PASSWORD, SECRETS, telling, write_secrets
 
-from recollect.memory import Memory
+from recollect.memory import Memory, secrets
 from recollect.memory.proof import Looking, SecretPrints
 from recollect.redact.raw import mask_raw
 from recollect.values.erasures import Wanted
@@ -268,3 +268,29 @@ def test_own_files_that_still_hold_a_secret_are_named(memory: Memory, logs: Path
     memory.ingest([logs])
     chosen, _ = memory.erase(EVERY)
     assert memory.sources_of_erased(chosen) == [str(log(logs))]
+
+
+def test_what_was_looked_at_is_not_read_again_and_what_came_since_is(
+    memory: Memory, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.ingest([logs])
+    would = memory.erasable(EVERY)
+    since = "ghp_" + "Zx9Qw8Er7Ty6" * 3
+    new = "c0ffee00-0000-4000-8000-0000000000cc"
+    write(log(logs, new), [record(new, 0, "user", f"GITHUB_TOKEN={since}")])
+    memory.ingest([logs])
+    read: list[bytes] = []
+    mask = secrets.mask_pieces
+
+    def reading(pieces: Any, known: Any = None) -> Any:
+        if known is None:
+            read.extend(pieces)
+        return mask(pieces, known or {})
+
+    monkeypatch.setattr(secrets, "mask_pieces", reading)
+    chosen, _ = memory.erase(EVERY, would=would)
+    assert [data for data in read if since.encode() not in data] == []
+    assert read
+    assert chosen.counts["secrets"] == would.counts["secrets"] + 1
+    assert is_without(memory)
+    assert places_with(memory, since) == set()

@@ -63,6 +63,18 @@ class Config:
         return self.cache.absolute() / "hooks" / name
 
     @property
+    def copies(self) -> tuple[Path, ...]:
+        """What remembers the copies that were made of this store: the first is written, the others are read.
+
+        It cannot be made again, so it is not in the cache, where earlier versions kept it.
+        """
+        old = self.state / "copies.jsonl"
+        if self.path is None:
+            return _default_store().with_name(f"copies-{self.state.name}.jsonl"), old
+        path = self.path.absolute()
+        return path.with_name(f"{path.name}.copies"), old
+
+    @property
     def fleet_folder(self) -> Path:
         """Where is kept what saves asking the hosts of the fleet again."""
         return self.cache.absolute() / "fleet" / self.state.name

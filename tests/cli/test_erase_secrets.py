@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,9 @@ def test_copies_that_were_made_are_named_while_they_are_there(run: Run, tmp_path
     assert sorted(found) == sorted(
         [*(made[n] for n in ("snap.h5", "part.h5", "page.md", "raw.jsonl")), converted]
     )
-    state = next((tmp_path / "cache" / "hooks").glob("*/copies.jsonl"))
+    shutil.rmtree(tmp_path / "cache")
+    assert len(told(run, "erase", ERASED, "--dry-run")["copies"]) == 5, "a cache may be cleared"
+    (state,) = tmp_path.glob("*.h5.copies")
     assert state.stat().st_mode & 0o077 == 0
     assert ERASED not in state.read_text()
     (tmp_path / "snap.h5").unlink()
@@ -111,6 +114,18 @@ def test_copies_that_were_made_are_named_while_they_are_there(run: Run, tmp_path
     assert made["snap.h5"] not in receipt["copies"]
     assert made["part.h5"] in receipt["copies"]
     assert "snap.h5" not in state.read_text()
+
+
+@pytest.mark.on_disk("of a store in this process there is no snapshot as a file")
+def test_what_an_earlier_version_remembered_of_copies_in_the_cache_is_read(run: Run, tmp_path: Path) -> None:
+    run("export", ERASED, "--to", "markdown", "-o", str(tmp_path / "page.md"))
+    (record,) = tmp_path.glob("*.h5.copies")
+    folder = Config(record.with_suffix(""), HOST, cache=tmp_path / "cache").state
+    folder.mkdir(parents=True, exist_ok=True)
+    record.rename(folder / "copies.jsonl")
+    run("export", ERASED, "--to", "raw", "-o", str(tmp_path / "raw.jsonl"))
+    found = told(run, "erase", ERASED, "--dry-run")["copies"]
+    assert sorted(found) == [str(tmp_path / "page.md"), str(tmp_path / "raw.jsonl")]
 
 
 def test_what_is_written_for_an_agent_is_a_copy_too(

@@ -112,7 +112,7 @@ def erase(args: argparse.Namespace, screen: Screen) -> int:
         if not args.yes:
             _show(would, screen)
             _ask(_question(would), screen)
-        chosen, receipt = _erased(memory, wanted, screen)
+        chosen, receipt = _erased(memory, wanted, would, screen)
         _write_receipt(receipt, args.output)
         deletes = args.sources and not args.secrets
         deleted = _delete_sources(memory, chosen, args, screen) if deletes else []
@@ -133,10 +133,10 @@ def _glimpses(memory: Memory, would: Chosen, wanted: Wanted) -> list[str]:
     return [text for _, text in memory.secret_glimpses(would)]
 
 
-def _erased(memory: Memory, wanted: Wanted, screen: Screen) -> tuple[Chosen, dict[str, Any]]:
+def _erased(memory: Memory, wanted: Wanted, would: Chosen, screen: Screen) -> tuple[Chosen, dict[str, Any]]:
     try:
         with _progress(screen).running() as progress:
-            return memory.erase(wanted, progress=progress)
+            return memory.erase(wanted, progress=progress, would=would)
     except KeyboardInterrupt:
         screen.note("what `recollect erase --list` lists is erased; else nothing was changed")
         raise

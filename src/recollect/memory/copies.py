@@ -1,8 +1,9 @@
 """Where copies went that were made of a memory: snapshots, parts, exports, what was written for agents.
 
-A small file in the state folder, a line for each: its path, when and how it was made, and of which sessions,
-as keyed hashes. A path is all that it says in words, because nothing else finds the file; a line whose file
-is gone goes with the next erase. Without the file nothing is known of copies, and nothing else is lost.
+A small file beside the store, a line for each: its path, when and how it was made, and of which sessions, as
+keyed hashes. A path is all that it says in words, because nothing else finds the file; a line whose file is
+gone goes with the next erase. Without the file nothing is known of copies, and nothing else is lost. What an
+earlier version wrote lies in the cache and is read as well: `Config.copies` names both.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import contextlib
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ class Copy:
 
 
 def note_copy(
-    state: Path,
+    record: Path,
     path: str | os.PathLike[str],
     kind: str,
     sessions: Iterable[str] | None,
@@ -69,43 +70,44 @@ def note_copy(
     }
     line = json.dumps(told).encode("ascii") + b"\n"
     with contextlib.suppress(OSError, FileRefused, UnicodeError):
-        make_own_folder(state)
-        fd = open_own(_path(state), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        make_own_folder(record.parent)
+        fd = open_own(record, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             os.write(fd, line)
         finally:
             os.close(fd)
 
 
-def copies(state: Path) -> list[Copy]:
-    """The copies that are known of and still there, each once."""
-    found = {each.path: each for each in map(_copy_of, _lines(state)) if each is not None}
+def copies(records: Sequence[Path]) -> list[Copy]:
+    """The copies that are known of and still there, as they were told last: the first record is newer."""
+    lines = (line for record in reversed(records) for line in _lines(record))
+    found = {each.path: each for each in map(_copy_of, lines) if each is not None}
     return [each for each in found.values() if os.path.lexists(each.path)]
 
 
-def copies_of(state: Path, chosen: Chosen) -> list[Copy]:
+def copies_of(records: Sequence[Path], chosen: Chosen) -> list[Copy]:
     """Those that may hold what is chosen to be erased. A secret is in none in which secrets were masked."""
     ids = {
         id_ for each in chosen.sessions for id_ in (each.session.facts.id, each.session.facts.parent) if id_
     }
     hides = chosen.secrets is not None
-    return [each for each in copies(state) if each.may_hold(ids) and not (hides and each.masked)]
+    return [each for each in copies(records) if each.may_hold(ids) and not (hides and each.masked)]
 
 
-def forget_lost(state: Path) -> None:
+def forget_lost(record: Path) -> None:
     """Remember nothing any more of copies whose files are gone."""
-    lines, kept = _lines(state), []
+    lines, kept = _lines(record), []
     for line in lines:
         found = _copy_of(line)
         if found is not None and os.path.lexists(found.path):
             kept.append(line)
     if len(kept) < len(lines):
-        replace_file(_path(state), b"".join(line + b"\n" for line in kept))
+        replace_file(record, b"".join(line + b"\n" for line in kept))
 
 
-def _lines(state: Path) -> list[bytes]:
+def _lines(record: Path) -> list[bytes]:
     try:
-        return read_own(_path(state), _BYTES_MAX).splitlines()
+        return read_own(record, _BYTES_MAX).splitlines()
     except (OSError, FileRefused):
         return []
 
@@ -123,7 +125,3 @@ def _copy_of(line: bytes) -> Copy | None:
         return Copy(path, int(told["time_ms"]), kind, told["masked"] is True, salt, hashes)
     except (ValueError, TypeError, KeyError):
         return None
-
-
-def _path(state: Path) -> str:
-    return os.path.join(state, "copies.jsonl")

@@ -69,11 +69,16 @@ def rehearse(memory: Memory, wanted: Wanted, progress: Progress | None = None) -
 
 
 def erase(
-    memory: Memory, wanted: Wanted, progress: Progress | None = None, *, now_ms: int
+    memory: Memory,
+    wanted: Wanted,
+    progress: Progress | None = None,
+    *,
+    now_ms: int,
+    would: Chosen | None = None,
 ) -> tuple[Chosen, dict[str, Any]]:
     """Erase, remember, clear what was made of it, look for it; returns what went and the receipt."""
     if wanted.secrets:
-        return _erase_secrets(memory, wanted, progress, now_ms)
+        return _erase_secrets(memory, wanted, progress, now_ms, would)
     store, host = memory._store, memory.config.host
     memory.checkpoint()
     went: list[Chosen] = []
@@ -102,14 +107,14 @@ def erase(
 
 
 def _erase_secrets(
-    memory: Memory, wanted: Wanted, progress: Progress | None, now_ms: int
+    memory: Memory, wanted: Wanted, progress: Progress | None, now_ms: int, would: Chosen | None
 ) -> tuple[Chosen, dict[str, Any]]:
     """The same of secrets: the store is made anew of lines without them, in one step with the note of it."""
-    from recollect.memory.masking import take_masked
+    from recollect.memory.masking import choose_secrets, take_masked
 
     memory.checkpoint()
     with without_collector(), memory._store.replacement() as (old, new):
-        chosen = choose(old, wanted, progress)
+        chosen = choose_secrets(old, wanted, progress, would)
         erasure = _erasure(old, chosen, (), wanted, now_ms)
         with new.writer() as writer:
             take_masked(old, chosen, writer, narrowed=wanted.is_narrowed, progress=progress)
@@ -143,7 +148,8 @@ def clear_made(memory: Memory, store_id: str, left: Sequence[Erasure]) -> bool:
             gone.append(_is_removed(state / "sessions" / name))
     known = Erased(left)
     try:
-        forget_lost(state)
+        for record in memory.config.copies:
+            forget_lost(record)
         forget_reads(state, lambda name: known.has_session(*name))
         for folder in {cache, memory.config.fleet_folder.parent, state, state / "sessions"}:
             if folder.is_dir():
@@ -331,7 +337,7 @@ def _receipt(memory: Memory, chosen: Chosen, erasure: Erasure, progress: Progres
         },
         **about,
         "not_touched": named_elsewhere(memory),
-        "copies": [each.path for each in copies_of(memory.config.state, chosen)],
+        "copies": [each.path for each in copies_of(memory.config.copies, chosen)],
         "not_known": list(NOT_KNOWN),
     }
 
@@ -376,8 +382,8 @@ def _everything(memory: Memory) -> Iterator[tuple[str, bytes]]:
     with store.view() as view:
         id_ = view.info().id
     yield from files_below([memory.config.cache / id_, memory.config.state, memory.config.fleet_folder])
-    for path in named_elsewhere(memory):
-        yield from pieces_of_file(Path(path))
+    for path in (*map(Path, named_elsewhere(memory)), memory.config.copies[0]):
+        yield from pieces_of_file(path)
 
 
 def own_files(chosen: Chosen, host: str) -> list[str]:

@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 class Forgetting:
     """What `Memory` can be asked to forget."""
 
-    def erase(self, wanted: Wanted, *, progress: Progress | None = None) -> tuple[Chosen, dict[str, Any]]:
+    def erase(
+        self, wanted: Wanted, *, progress: Progress | None = None, would: Chosen | None = None
+    ) -> tuple[Chosen, dict[str, Any]]:
         """Erase what is wanted for good; returns what went and a receipt without a word of it.
 
         It is gone from the store, its journal, indexes, vectors and all that is derived, and does not come
-        back with the next ingest. `erasable` says beforehand what would go.
+        back with the next ingest. `erasable` says beforehand what would go; given as `would`, lines that it
+        read for secrets are not read for them again.
         """
         from recollect.memory.erasing import erase
 
-        return erase(self._memory, wanted, progress, now_ms=_now_ms())
+        return erase(self._memory, wanted, progress, now_ms=_now_ms(), would=would)
 
     def erasable(self, wanted: Wanted, *, progress: Progress | None = None) -> Chosen:
         """What `erase` would take, without changing anything."""
@@ -110,13 +113,13 @@ class Forgetting:
         """Remember that a file was made of some sessions, by their ids, or of everything: erase names it."""
         from recollect.memory.copies import note_copy
 
-        note_copy(self._memory.config.state, path, kind, sessions, masked=masked, now_ms=_now_ms())
+        note_copy(self._memory.config.copies[0], path, kind, sessions, masked=masked, now_ms=_now_ms())
 
     def copies_of_erased(self, chosen: Chosen) -> list[Copy]:
         """The copies that were made, are still there, and may hold what was erased."""
         from recollect.memory.copies import copies_of
 
-        return copies_of(self._memory.config.state, chosen)
+        return copies_of(self._memory.config.copies, chosen)
 
     def _cleared(self, writer: Writer) -> Erased:
         """What was erased; what is left of things made of it goes before anything new comes."""

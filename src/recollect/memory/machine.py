@@ -184,7 +184,7 @@ def note_converted(config: Config, path: Path, sessions: Iterable[str]) -> None:
     from recollect.memory.copies import CONVERTED, note_copy
 
     now_ms = time.time_ns() // 1_000_000
-    note_copy(config.state, path, CONVERTED, sessions, masked=False, now_ms=now_ms)
+    note_copy(config.copies[0], path, CONVERTED, sessions, masked=False, now_ms=now_ms)
 
 
 def spooled(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -55,9 +55,12 @@ _ROWS_AT_ONCE = 1 << 14
 _GLIMPSES_MAX = 200
 
 
-def choose_secrets(view: View, wanted: Wanted, progress: Progress | None = None) -> Chosen:
-    """The lines of a view that hold secrets, and what these are."""
-    found = find_secrets(view, _choice(view, wanted), forms_of, _counted(view, progress))
+def choose_secrets(
+    view: View, wanted: Wanted, progress: Progress | None = None, would: Chosen | None = None
+) -> Chosen:
+    """The lines of a view that hold secrets, and what these are; `would`: what an earlier look found."""
+    read = would.secrets.read if would is not None and would.secrets is not None else None
+    found = find_secrets(view, _choice(view, wanted), forms_of, _counted(view, progress), read)
     beside = _beside(view) if not wanted.is_narrowed else Counter()
     if not found.rows and not beside:
         raise NotFound("no secret was found", hint="`erase --match TEXT` takes what redaction does not know")

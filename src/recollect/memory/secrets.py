@@ -6,6 +6,7 @@ chance is looked for in all other lines too, where nothing says what it is.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from bisect import bisect_right
 from collections import Counter
@@ -34,12 +35,28 @@ Told = tuple[Counter[str], dict[str, str]]
 
 
 @dataclass(slots=True)
+class Read:
+    """What redaction said of each line that it was asked about, by a keyed hash of the line's bytes."""
+
+    key: bytes = field(default_factory=lambda: os.urandom(16))
+    told: dict[bytes, Told | None] = field(default_factory=dict)
+
+    def name_of(self, group: Group) -> bytes:
+        name = hashlib.blake2b(key=self.key, digest_size=16)
+        for _, data in group:
+            name.update(len(data).to_bytes(8, "little"))
+            name.update(data)
+        return name.digest()
+
+
+@dataclass(slots=True)
 class Secrets:
     """The rows that hold secrets with what is found in each; each secret with its kind."""
 
     rows: dict[int, Counter[str]] = field(default_factory=dict)
     known: dict[str, str] = field(default_factory=dict)
     here: dict[int, dict[str, str]] = field(default_factory=dict)  # what else is known to be one, by row
+    read: Read = field(default_factory=lambda: Read())
 
     @property
     def kinds(self) -> Counter[str]:
@@ -59,17 +76,39 @@ def find_secrets(
     may: Callable[[int, int], bool],
     forms_of: Callable[[str], list[bytes]],
     progress: Callable[[int], None],
+    read: Read | None = None,
 ) -> Secrets:
-    """The secrets of a view's lines, of those that `may` be masked by their session's row and their own."""
-    found = Secrets()
+    """The secrets of a view's lines, of those that `may` be masked by their session's row and their own.
+
+    `read`: what an earlier look was told; redaction, which takes most of the time, reads only what is new.
+    """
+    found = Secrets(read=read or Read())
     told: dict[int, Told] = {}
-    for groups, results in _read(_batches(view, may, progress), view.raw_sizes().total):
+
+    def take(group: Group, answer: Told | None) -> None:
+        if answer is not None:
+            kinds, known = told[group[0][0]] = answer
+            found.known |= known
+            found.rows |= {row: Counter() for row, _ in group}
+            found.rows[group[0][0]] = kinds
+
+    def unread() -> Iterator[list[Group]]:
+        for batch in _batches(view, may, progress):
+            new = []
+            for group in batch:
+                name = found.read.name_of(group)
+                if name in found.read.told:
+                    take(group, found.read.told[name])
+                else:
+                    new.append(group)
+            if new:
+                yield new
+
+    for groups, results in _read(unread(), view.raw_sizes().total):
         for group, (kinds, known) in zip(groups, results, strict=True):
-            if kinds:
-                told[group[0][0]] = kinds, known
-                found.known |= known
-                found.rows |= {row: Counter() for row, _ in group}
-                found.rows[group[0][0]] = kinds
+            answer = (kinds, known) if kinds else None
+            found.read.told[found.read.name_of(group)] = answer
+            take(group, answer)
     sure = {text: kind for text, kind in found.known.items() if _is_sure(text)}
     needles = Needles((form, text) for text in sure for form in forms_of(text))
     for groups in _batches(view, may, lambda size: None) if needles else ():
