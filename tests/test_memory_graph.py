@@ -331,7 +331,7 @@ def test_what_is_erased_is_in_the_graph_no_more(memory: Memory) -> None:
 def test_a_budget_lets_nothing_go_that_was_kept_on_purpose(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "_now_ms", lambda: 1_600_000_000_000)
+    monkeypatch.setattr(saving, "now_ms", lambda: 1_600_000_000_000)
     before = told(filled(memory.graph))
     memory.save("a note of long ago", time=1.6e9)
     memory.index()
@@ -349,7 +349,7 @@ def test_a_budget_lets_nothing_go_that_was_kept_on_purpose(
 def test_what_two_machines_said_is_one_graph_whichever_came_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, hosts: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(saving, "_now_ms", itertools.count(1_790_000_000_000, 1_000).__next__)
+    monkeypatch.setattr(saving, "now_ms", itertools.count(1_790_000_000_000, 1_000).__next__)
     with (
         empty_memory(tmp_path, "hdf5", "a", hosts[0]) as one,
         empty_memory(tmp_path, "hdf5", "b", hosts[1]) as two,

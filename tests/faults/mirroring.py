@@ -42,7 +42,7 @@ class MirroringStory(Story):
 
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
-        with mock.patch.object(mirrors, "_now_ms", return_value=NOW_MS):
+        with mock.patch.object(mirrors, "now_ms", return_value=NOW_MS):
             yield
 
     def steps(self) -> list[Callable[[Hdf5Store], object]]:

@@ -11,7 +11,6 @@ import contextlib
 import itertools
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,9 @@ from recollect.agents.claude.mirror import (
     stored_of,
     tombstone_line,
 )
-from recollect.memory.saving import FRAME_BYTES, READ_BYTES, frames
+from recollect.memory.note_lines import FRAME_BYTES, frames
+from recollect.memory.part import now_ms
+from recollect.memory.remembered import READ_BYTES
 from recollect.values.errors import Evicted, UsageError
 from recollect.values.mirrored import Mirrored, MirrorKey
 from recollect.values.records import BEHIND, Segment
@@ -76,7 +77,7 @@ class Mirrors:
             if (
                 not key.subpath and known.through != known.lines
             ):  # what failed the last time is made good, too
-                stored = Stored(max(_now_ms(), known.time_ms + 1), known.lines, known.data or {})
+                stored = Stored(max(now_ms(), known.time_ms + 1), known.lines, known.data or {})
                 self._write(sidecar_file(key), [sidecar_line(stored)])
                 known.time_ms, known.through = stored.time_ms, stored.through
 
@@ -106,10 +107,10 @@ class Mirrors:
             with self._view() as view:
                 keys = _keys(_by_path(view), key.project)
             below = [each for each in keys if each.main == key] if not key.subpath else [key]
-            now_ms = _now_ms()
+            moment_ms = now_ms()
             # The session's own comes last: until it is gone, whoever was cut short can ask for it again.
             for each in sorted((each for each in below if each in keys), reverse=True):
-                self._write(mirror_file(each), [tombstone_line(each, now_ms)])
+                self._write(mirror_file(each), [tombstone_line(each, moment_ms)])
                 self._known.pop(each, None)
 
     # -- underneath ------------------------------------------------------------------------
@@ -290,7 +291,3 @@ def _decoded(view: View, source: Source) -> Iterator[Any]:
     for line in b"".join(source_bytes(source, view.lines(source))).split(b"\n"):
         if line:
             yield json.loads(line)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
