@@ -32,13 +32,21 @@ from recollect.memory.remembered import Remembered, newest_lines
 from recollect.memory.weighing import Weighing
 from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
-from recollect.values.notes import TAG_CHARS_MAX, Note, Speaker, checked_name, checked_text, milliseconds
+from recollect.values.notes import (
+    TAG_CHARS_MAX,
+    NewNote,
+    Note,
+    Speaker,
+    checked_name,
+    checked_text,
+    milliseconds,
+)
 from recollect.values.records import BEHIND, Segment
 
 if TYPE_CHECKING:
     from recollect.memory import Memory
     from recollect.memory.note_lines import Time
-    from recollect.values.notes import Artifact, NewNote, Vector
+    from recollect.values.notes import Artifact, Vector
 
 FOLD_BYTES = 32 << 20  # of a journal that a save leaves behind: above, it is folded first
 LOOK_BYTES = 1 << 20  # of appends, after which the journal's size is looked at
