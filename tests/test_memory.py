@@ -146,7 +146,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "copies_of_erased": lambda memory, _: (
         memory.copies_of_erased(memory.erasable(Wanted(session=SESSION))) == []
     ),
-    "mirrors": lambda memory, _: memory.mirrors() is not None,
+    "mirrors": lambda memory, _: memory.mirrors("claude") is not None,
     "note_copy": lambda memory, folder: memory.note_copy(folder / "copy.h5", "snapshot", None) is None,
     "secret_glimpses": lambda memory, _: (
         memory.save(f"the token is {GITHUB_TOKEN}", id="secret")

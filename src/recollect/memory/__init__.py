@@ -123,11 +123,11 @@ class Memory(
 
         return Fleet(self, self._store)
 
-    def mirrors(self) -> Mirrors:
-        """Sessions that an SDK mirrors into this memory; what it knows of them is kept between its verbs."""
+    def mirrors(self, agent: str) -> Mirrors:
+        """Sessions that an agent's SDK mirrors into this memory; what is known is kept between verbs."""
         from recollect.memory.mirrors import Mirrors
 
-        return Mirrors(self, self._store)
+        return Mirrors(self, self._store, agent)
 
     def ingest(
         self,
