@@ -27,7 +27,7 @@ from recollect.memory.asynchronous_graph import AsyncGraph
 from recollect.memory.graph import GraphReader, MemoryGraph
 from recollect.values.erasures import Wanted
 from recollect.values.errors import NotFound, RecollectError, UsageError
-from recollect.values.graph import DERIVED, SAVED, GraphNeighbour, NewEntity, NewRelation
+from recollect.values.graph import DERIVED, SAVED, GraphNeighbour, GraphPath, NewEntity, NewRelation
 from recollect.values.retention import RetentionSettings
 
 JANUARY, MARCH, MAY = (datetime.datetime(2026, month, 1, tzinfo=datetime.UTC) for month in (1, 3, 5))
@@ -626,12 +626,27 @@ def compare(memory: Memory, plain: PlainGraph) -> None:
         for other in found:
             way = graph.path(name, other, max_depth=16)
             assert (len(way.relations) if way.entities else -1) == away.get(other, -1)
+            for direction in ("both", "out", "in"):
+                check_way(graph.path(name, other, max_depth=16, direction=direction), name, other, direction)
     edges = {
         (each.source.casefold(), each.relation, each.target.casefold(), each.weight)
         for name in found
         for each in graph.subgraph([name], 16).relations
     }
     assert edges == plain.edges()
+
+
+def check_way(way: GraphPath, name: str, other: str, direction: str) -> None:
+    """A way begins and ends where it should, and each relation is one between its entity and the next."""
+    if not way.entities:
+        assert not way.relations
+        return
+    called = [each.name for each in way.entities]
+    assert (called[0].casefold(), called[-1].casefold()) == (name, other)
+    for pair, each in zip(itertools.pairwise(called), way.relations, strict=True):
+        ends = (each.source, each.target)
+        allowed = {"both": (pair, pair[::-1]), "out": (pair,), "in": (pair[::-1],)}[direction]
+        assert ends in allowed
 
 
 @examples(200)
