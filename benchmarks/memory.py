@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks import report
@@ -40,11 +40,13 @@ ROWS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = report.corpus_parser("memory", "Measure saving and recalling from code.", ROWS)
+    parser.add_argument("--sizes", nargs="+", type=int, metavar="N", help="notes that are searched among")
     arguments = parser.parse_args(argv)
     if arguments.corpus is None:
         print("give the unpacked corpus: --corpus DIR, or RECOLLECT_CORPUS", file=sys.stderr)
         return 2
     effort = Effort.quick() if arguments.quick else Effort()
+    effort = replace(effort, sizes=tuple(arguments.sizes or effort.sizes))
     arguments.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="scratch-", dir=arguments.keep) as scratch:
         lab = Lab(arguments.corpus.resolve(), arguments.keep.resolve(), Path(scratch), effort)

@@ -141,6 +141,18 @@ def test_strangers_do_not_import_each_other() -> None:
     assert wrong == []
 
 
+def test_only_the_agents_know_an_agent_by_name() -> None:
+    """What another room needs of one it asks for as a capability; `memory` is what we write ourselves."""
+    folders = {module.split(".")[1] for module in modules() if module.endswith(".agent")} - {"memory"}
+    assert len(folders) > 10
+    wrong = [
+        f"{module} imports {target}"
+        for module, target in EDGES
+        if owner(module) != "agents" and target.startswith("agents.") and target.split(".")[1] in folders
+    ]
+    assert wrong == []
+
+
 def test_faces_import_the_facade_what_all_faces_show_and_values_only() -> None:
     wrong = [
         f"{module} imports {target}"

@@ -15,8 +15,13 @@ from tests.support.claude_talk import Talk
 
 from recollect.config import Config
 from recollect.memory import Memory
+from recollect.memory.composing import Composing
 from recollect.memory.forgetting import Forgetting
 from recollect.memory.known import Known
+from recollect.memory.looking import Looking
+from recollect.memory.naming import Naming
+from recollect.memory.recalling import Recalling
+from recollect.memory.upkeep import Upkeep
 from recollect.present.days import activity_object, danger_object, period_object
 from recollect.present.lessons import lesson_object
 from recollect.recall.assemble.run import Assembly
@@ -141,7 +146,7 @@ VERBS: dict[str, Callable[[Memory, Path], object]] = {
     "copies_of_erased": lambda memory, _: (
         memory.copies_of_erased(memory.erasable(Wanted(session=SESSION))) == []
     ),
-    "mirrors": lambda memory, _: memory.mirrors() is not None,
+    "mirrors": lambda memory, _: memory.mirrors("claude") is not None,
     "note_copy": lambda memory, folder: memory.note_copy(folder / "copy.h5", "snapshot", None) is None,
     "secret_glimpses": lambda memory, _: (
         memory.save(f"the token is {GITHUB_TOKEN}", id="secret")
@@ -274,7 +279,8 @@ def viewed(memory: Memory) -> object:
 
 
 def test_no_verb_is_forgotten() -> None:
-    verbs = {name for part in (Memory, Known, Forgetting) for name in vars(part) if not name.startswith("_")}
+    parts = (Memory, Looking, Recalling, Composing, Naming, Upkeep, Known, Forgetting)
+    verbs = {name for part in parts for name in vars(part) if not name.startswith("_")}
     assert sorted(VERBS) == sorted(verbs)
 
 

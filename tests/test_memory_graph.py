@@ -27,7 +27,7 @@ from recollect.memory.asynchronous_graph import AsyncGraph
 from recollect.memory.graph import GraphReader, MemoryGraph
 from recollect.values.erasures import Wanted
 from recollect.values.errors import NotFound, RecollectError, UsageError
-from recollect.values.graph import DERIVED, SAVED, GraphNeighbour, NewEntity, NewRelation
+from recollect.values.graph import DERIVED, SAVED, GraphNeighbour, GraphPath, NewEntity, NewRelation
 from recollect.values.retention import RetentionSettings
 
 JANUARY, MARCH, MAY = (datetime.datetime(2026, month, 1, tzinfo=datetime.UTC) for month in (1, 3, 5))
@@ -331,7 +331,7 @@ def test_what_is_erased_is_in_the_graph_no_more(memory: Memory) -> None:
 def test_a_budget_lets_nothing_go_that_was_kept_on_purpose(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "_now_ms", lambda: 1_600_000_000_000)
+    monkeypatch.setattr(saving, "now_ms", lambda: 1_600_000_000_000)
     before = told(filled(memory.graph))
     memory.save("a note of long ago", time=1.6e9)
     memory.index()
@@ -349,7 +349,7 @@ def test_a_budget_lets_nothing_go_that_was_kept_on_purpose(
 def test_what_two_machines_said_is_one_graph_whichever_came_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, hosts: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(saving, "_now_ms", itertools.count(1_790_000_000_000, 1_000).__next__)
+    monkeypatch.setattr(saving, "now_ms", itertools.count(1_790_000_000_000, 1_000).__next__)
     with (
         empty_memory(tmp_path, "hdf5", "a", hosts[0]) as one,
         empty_memory(tmp_path, "hdf5", "b", hosts[1]) as two,
@@ -626,12 +626,27 @@ def compare(memory: Memory, plain: PlainGraph) -> None:
         for other in found:
             way = graph.path(name, other, max_depth=16)
             assert (len(way.relations) if way.entities else -1) == away.get(other, -1)
+            for direction in ("both", "out", "in"):
+                check_way(graph.path(name, other, max_depth=16, direction=direction), name, other, direction)
     edges = {
         (each.source.casefold(), each.relation, each.target.casefold(), each.weight)
         for name in found
         for each in graph.subgraph([name], 16).relations
     }
     assert edges == plain.edges()
+
+
+def check_way(way: GraphPath, name: str, other: str, direction: str) -> None:
+    """A way begins and ends where it should, and each relation is one between its entity and the next."""
+    if not way.entities:
+        assert not way.relations
+        return
+    called = [each.name for each in way.entities]
+    assert (called[0].casefold(), called[-1].casefold()) == (name, other)
+    for pair, each in zip(itertools.pairwise(called), way.relations, strict=True):
+        ends = (each.source, each.target)
+        allowed = {"both": (pair, pair[::-1]), "out": (pair,), "in": (pair[::-1],)}[direction]
+        assert ends in allowed
 
 
 @examples(200)

@@ -74,7 +74,7 @@ def said(memory: Memory, session: str = SESSION) -> list[str]:
 
 
 def test_entries_come_back_in_order_and_are_a_session_like_others(memory: Memory) -> None:
-    mirrors = memory.mirrors()
+    mirrors = memory.mirrors("claude")
     mirrors.append(
         KEY, [user("Users are logged out after an hour."), {"type": "mode", "mode": "normal"}], fold
     )
@@ -91,14 +91,14 @@ def test_entries_come_back_in_order_and_are_a_session_like_others(memory: Memory
 
 
 def test_an_entry_that_comes_again_is_kept_once_and_one_without_an_id_each_time(memory: Memory) -> None:
-    mirrors = memory.mirrors()
+    mirrors = memory.mirrors("claude")
     again, nameless = user("once"), {"type": "mode", "mode": "plan"}
     mirrors.append(KEY, [again, again, nameless], fold)
     mirrors.append(KEY, [again, nameless, user("twice")], fold)
     expected = [again, nameless, nameless, user("twice")]
     assert mirrors.load(KEY) == expected
     assert said(memory) == ["once", "twice"]
-    other = memory.mirrors()  # which knows nothing yet
+    other = memory.mirrors("claude")  # which knows nothing yet
     other.append(KEY, [again, user("thrice")], fold)
     mirrors.append(KEY, [user("thrice"), user("four")], fold)  # and this one not of that
     assert mirrors.load(KEY) == [*expected, user("thrice"), user("four")]
@@ -106,10 +106,10 @@ def test_an_entry_that_comes_again_is_kept_once_and_one_without_an_id_each_time(
 
 
 def test_a_summary_is_the_fold_of_all_entries_whoever_appended_them(memory: Memory) -> None:
-    mine, theirs = memory.mirrors(), memory.mirrors()
+    mine, theirs = memory.mirrors("claude"), memory.mirrors("claude")
     for n in range(1, 7):
         (mine if n % 3 else theirs).append(KEY, [{"type": "x", "n": n}], fold)
-        (listed,) = memory.mirrors().sessions(KEY.project, fold)
+        (listed,) = memory.mirrors("claude").sessions(KEY.project, fold)
         assert listed.data == {"count": n, "first": 1, "last": n}
     (again,) = mine.sessions(KEY.project, fold)
     assert again == listed
@@ -117,10 +117,10 @@ def test_a_summary_is_the_fold_of_all_entries_whoever_appended_them(memory: Memo
 
 def test_a_summary_that_was_never_written_is_made_of_what_is_there(memory: Memory) -> None:
     """A process may be killed between the two appends."""
-    mirrors = memory.mirrors()
+    mirrors = memory.mirrors("claude")
     mirrors.append(KEY, [{"type": "x", "n": 1}], fold)
     mirrors._write(mirror_file(KEY), [entry_line({"type": "x", "n": 2})])
-    for each in (mirrors, memory.mirrors()):
+    for each in (mirrors, memory.mirrors("claude")):
         (listed,) = each.sessions(KEY.project, fold)
         assert listed.data == {"count": 2, "first": 1, "last": 2}
     mirrors.append(KEY, [{"type": "x", "n": 3}], fold)
@@ -131,7 +131,7 @@ def test_a_summary_that_was_never_written_is_made_of_what_is_there(memory: Memor
 def test_what_could_not_be_noted_is_noted_when_the_same_is_tried_again(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mirrors, real = memory.mirrors(), Memory.append
+    mirrors, real = memory.mirrors("claude"), Memory.append
     mirrors.append(KEY, [user("one")], fold)
     (before,) = mirrors.sessions(KEY.project, fold)
 
@@ -152,7 +152,7 @@ def test_what_could_not_be_noted_is_noted_when_the_same_is_tried_again(
 
 
 def test_what_was_deleted_is_gone_from_every_answer_and_what_comes_later_begins_anew(memory: Memory) -> None:
-    mirrors, other = memory.mirrors(), KEY._replace(session="019d2b00-5a5a-7c00-8000-00000000c0de")
+    mirrors, other = memory.mirrors("claude"), KEY._replace(session="019d2b00-5a5a-7c00-8000-00000000c0de")
     mirrors.append(KEY, [user("a secret plan about walruses")], fold)
     mirrors.append(AGENT, [user("walruses, too", session=SESSION)], fold)
     mirrors.append(other, [user("this one stays", session=other.session)], fold)
@@ -175,7 +175,7 @@ def test_what_was_deleted_is_gone_from_every_answer_and_what_comes_later_begins_
 
 
 def test_deleting_a_subagent_leaves_the_session_and_its_others(memory: Memory) -> None:
-    mirrors, second = memory.mirrors(), AGENT._replace(subpath="subagents/agent-d4e5f6")
+    mirrors, second = memory.mirrors("claude"), AGENT._replace(subpath="subagents/agent-d4e5f6")
     for key in (KEY, AGENT, second):
         mirrors.append(key, [user(f"said in {key.subpath or 'main'}")], fold)
     mirrors.delete(AGENT)
@@ -195,7 +195,7 @@ def test_a_session_that_also_lies_on_disk_is_there_once(memory: Memory, tmp_path
     log = tmp_path / ".claude/projects" / KEY.project / f"{SESSION}.jsonl"
     log.parent.mkdir(parents=True)
     log.write_bytes(b"".join(entry_line(each) + b"\n" for each in entries[:2]))
-    mirrors = memory.mirrors()
+    mirrors = memory.mirrors("claude")
     mirrors.append(KEY, entries[:1], fold)
     memory.ingest([log])
     mirrors.append(KEY, entries[1:], fold)
@@ -215,19 +215,19 @@ def test_a_copy_that_the_sdk_made_to_go_on_with_says_nothing_twice(
     """It writes what it loaded as ASCII, and a hook may see that file."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude-resume-x1"))
     entries = [user("Größe of the token"), user("plain words"), user("ö again")]
-    memory.mirrors().append(KEY, entries, fold)
+    memory.mirrors("claude").append(KEY, entries, fold)
     folder = tmp_path / "claude-resume-x1" / "projects" / KEY.project
     folder.mkdir(parents=True)
     copy = folder / f"{SESSION}.jsonl"
     copy.write_text("".join(json.dumps(each, separators=(",", ":")) + "\n" for each in entries))
     memory.ingest([copy])
     assert said(memory) == ["Größe of the token", "plain words", "ö again"]
-    assert memory.mirrors().load(KEY) == entries
+    assert memory.mirrors("claude").load(KEY) == entries
 
 
 def test_what_is_erased_is_gone_with_its_summary(tmp_path: Path) -> None:
     with open_memory(tmp_path / "memory.h5") as memory:
-        mirrors = memory.mirrors()
+        mirrors = memory.mirrors("claude")
 
         def told(data: Entry | None, entries: list[Entry]) -> Entry:
             return {"first_prompt": entries[0]["message"]["content"]}
@@ -236,15 +236,15 @@ def test_what_is_erased_is_gone_with_its_summary(tmp_path: Path) -> None:
         mirrors.append(AGENT, [user("tusks of a subagent")], told)
         _, receipt = memory.erase(Wanted(session=SESSION))
         assert mirrors.load(KEY) is None
-        assert memory.mirrors().sessions(KEY.project, told) == []
-        assert memory.mirrors().subpaths(KEY.project, SESSION) == []
+        assert memory.mirrors("claude").sessions(KEY.project, told) == []
+        assert memory.mirrors("claude").subpaths(KEY.project, SESSION) == []
         assert not memory.verify_erasure(receipt, ["about walruses and their tusks"])["found"]
         mirrors.append(KEY, [user("back again")], told)  # what was erased stays away
         assert mirrors.load(KEY) is None
 
 
 def test_entries_that_json_cannot_say_are_refused_and_nothing_is_kept(memory: Memory) -> None:
-    mirrors = memory.mirrors()
+    mirrors = memory.mirrors("claude")
     with pytest.raises(UsageError, match="what JSON can say"):
         mirrors.append(KEY, [user("fine"), {"type": "x", "n": object()}], fold)
     with pytest.raises(UsageError, match="neither of them empty"):
@@ -258,16 +258,16 @@ def test_merging_and_compacting_carry_sessions_with_all_that_is_known_of_them(tm
     with Memory.open(
         tmp_path / "other.h5", config=Config(tmp_path / "other.h5", "there", cache=tmp_path / "cache")
     ) as other:
-        other.mirrors().append(KEY, [{"type": "x", "n": 1}, {"type": "x", "n": 2}], fold)
+        other.mirrors("claude").append(KEY, [{"type": "x", "n": 1}, {"type": "x", "n": 2}], fold)
         other.checkpoint()
     with open_memory(tmp_path / "memory.h5") as memory:
-        mirrors = memory.mirrors()
+        mirrors = memory.mirrors("claude")
         memory.merge([tmp_path / "other.h5"], own=True)
         assert mirrors.load(KEY) == [{"type": "x", "n": 1}, {"type": "x", "n": 2}]
         mirrors.append(KEY, [{"type": "x", "n": 3}], fold)  # gone on with here
         memory.compact()
         assert [each["n"] for each in mirrors.load(KEY) or []] == [1, 2, 3]
-        (listed,) = memory.mirrors().sessions(KEY.project, fold)
+        (listed,) = memory.mirrors("claude").sessions(KEY.project, fold)
         assert listed.data == {"count": 3, "first": 1, "last": 3}
         mirrors.delete(KEY)
         assert mirrors.load(KEY) is None
@@ -279,7 +279,7 @@ from pathlib import Path
 from tests.support.memories import open_memory
 from tests.test_memory_mirrors import KEY, fold, user
 with open_memory(Path(sys.argv[1])) as memory:
-    mirrors = memory.mirrors()
+    mirrors = memory.mirrors("claude")
     for n in range(10_000):
         mirrors.append(KEY, [user(f"said {n}"), {"type": "x", "n": n}], fold)
         print(n, flush=True)
@@ -297,11 +297,11 @@ def test_a_process_that_is_killed_between_appends_loses_nothing_it_acknowledged(
         told = [int(child.stdout.readline()) for _ in range(acknowledged)]
         child.kill()
     with open_memory(path) as memory:
-        found = memory.mirrors().load(KEY) or []
+        found = memory.mirrors("claude").load(KEY) or []
         said = [(user(f"said {n}"), {"type": "x", "n": n}) for n in range(len(found) // 2)]
         assert found == [entry for pair in said for entry in pair]  # a batch is there whole
         assert len(said) > told[-1]
-        (listed,) = memory.mirrors().sessions(KEY.project, fold)
+        (listed,) = memory.mirrors("claude").sessions(KEY.project, fold)
         assert listed.data["count"] == len(found)
         assert memory.check() == []
 
@@ -356,7 +356,7 @@ def test_any_history_is_that_of_lists_in_memory(steps: list[tuple[str, str, str,
     """Two of them write in turns, the journal is folded now and then: all say what a dict of lists says."""
     model: dict[MirrorKey, list[Entry]] = {}
     with scratch() as folder, open_memory(folder / "memory.h5") as memory:
-        both = [memory.mirrors(), memory.mirrors()]
+        both = [memory.mirrors("claude"), memory.mirrors("claude")]
         for n, (step, project, session, subpath, numbers) in enumerate(steps):
             key = MirrorKey(project, session, subpath)
             mirrors: Mirrors = both[step == "other"]
@@ -382,7 +382,15 @@ def test_any_history_is_that_of_lists_in_memory(steps: list[tuple[str, str, str,
                 for key, held in model.items()
                 if key.project == project and not key.subpath
             }
-            assert {each.session: each.data for each in memory.mirrors().sessions(project, fold)} == expected
+            found = memory.mirrors("claude").sessions(project, fold)
+            assert {each.session: each.data for each in found} == expected
             for session in ("s", SESSION):
                 below = {key.subpath for key in model if key.main == MirrorKey(project, session)} - {""}
-                assert set(memory.mirrors().subpaths(project, session)) == below
+                assert set(memory.mirrors("claude").subpaths(project, session)) == below
+
+
+@pytest.mark.parametrize("agent", ["codex", "nobody", ""])
+def test_an_agent_without_such_an_sdk_is_refused_by_name(memory: Memory, agent: str) -> None:
+    with pytest.raises(UsageError, match="mirrors sessions") as refused:
+        memory.mirrors(agent)
+    assert refused.value.hint == "agents: claude"

@@ -30,7 +30,7 @@ class ChromaStory(Story):
 
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
-        with mock.patch.object(live, "_now_ms", return_value=NOW_MS):
+        with mock.patch.object(live, "now_ms", return_value=NOW_MS):
             yield
 
     def steps(self) -> list[Callable[[Hdf5Store], object]]:

@@ -33,7 +33,7 @@ class ErasingStory(Story):
         fixed = mock.Mock(token_bytes=lambda size: b"s" * size, token_hex=lambda size: "e" * 2 * size)
         with (
             mock.patch.object(erasing, "secrets", fixed),
-            mock.patch("recollect.memory.forgetting._now_ms", return_value=7),
+            mock.patch("recollect.memory.forgetting.now_ms", return_value=7),
         ):
             yield
 
@@ -145,7 +145,7 @@ class JoinedErasureStory(ErasingStory):
 
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
-        with super().set_up(disk), mock.patch("recollect.memory.joining._now_ms", return_value=7):
+        with super().set_up(disk), mock.patch("recollect.memory.joining.now_ms", return_value=7):
             yield
 
     def erase(self, store: Hdf5Store) -> None:

@@ -42,22 +42,22 @@ class MirroringStory(Story):
 
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
-        with mock.patch.object(mirrors, "_now_ms", return_value=NOW_MS):
+        with mock.patch.object(mirrors, "now_ms", return_value=NOW_MS):
             yield
 
     def steps(self) -> list[Callable[[Hdf5Store], object]]:
         return [
-            lambda store: memory(store).mirrors().append(MAIN, said(1, 2), count),
-            lambda store: memory(store).mirrors().append(AGENT, said(10), count),
+            lambda store: memory(store).mirrors("claude").append(MAIN, said(1, 2), count),
+            lambda store: memory(store).mirrors("claude").append(AGENT, said(10), count),
             lambda store: ingest(store, [self.swept]),
-            lambda store: memory(store).mirrors().append(OTHER, said(5), count),
-            lambda store: memory(store).mirrors().append(MAIN, said(2, 3), count),  # one of them again
+            lambda store: memory(store).mirrors("claude").append(OTHER, said(5), count),
+            lambda store: memory(store).mirrors("claude").append(MAIN, said(2, 3), count),  # one again
             lambda store: memory(store).checkpoint(),
-            lambda store: memory(store).mirrors().append(MAIN, said(4), count),
-            lambda store: memory(store).mirrors().delete(MAIN),
-            lambda store: memory(store).mirrors().append(MAIN, said(6), count),
+            lambda store: memory(store).mirrors("claude").append(MAIN, said(4), count),
+            lambda store: memory(store).mirrors("claude").delete(MAIN),
+            lambda store: memory(store).mirrors("claude").append(MAIN, said(6), count),
             lambda store: memory(store).compact(),
-            lambda store: memory(store).mirrors().append(MAIN, said(7), count),
+            lambda store: memory(store).mirrors("claude").append(MAIN, said(7), count),
         ]
 
     def seen(self, path: Path) -> State | None:
@@ -65,7 +65,7 @@ class MirroringStory(Story):
         if seen is None:
             return None
         with Hdf5Store(path, disk=QuietDisk()) as store, contextlib.suppress(StoreMissing):
-            asked = memory(store).mirrors()
+            asked = memory(store).mirrors("claude")
             return seen | {
                 "mirrored": [asked.load(key) for key in (MAIN, AGENT, OTHER)],
                 "listed": sorted(

@@ -33,7 +33,7 @@ class RelatingStory(Story):
             now = next(moments)
 
             def step(store: Hdf5Store) -> None:
-                with mock.patch.object(saving, "_now_ms", return_value=now):
+                with mock.patch.object(saving, "now_ms", return_value=now):
                     what(memory(store))
 
             return step

@@ -28,7 +28,7 @@ class SavingStory(Story):
 
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
-        with mock.patch.object(saving, "_now_ms", return_value=NOW_MS):
+        with mock.patch.object(saving, "now_ms", return_value=NOW_MS):
             yield
 
     def steps(self) -> list[Callable[[Hdf5Store], object]]:

@@ -267,12 +267,12 @@ def edit_thread(store: Hdf5Store) -> None:
 
 def rename_project(store: Hdf5Store) -> None:
     first = min(each.name for each in memory(store).projects())
-    with mock.patch("recollect.memory._now_ms", return_value=3):
+    with mock.patch("recollect.memory.naming.now_ms", return_value=3):
         memory(store).rename_project(first, "Quay")
 
 
 def label_project(store: Hdf5Store) -> None:
-    with mock.patch("recollect.memory._now_ms", return_value=4):
+    with mock.patch("recollect.memory.naming.now_ms", return_value=4):
         memory(store).label_project("Quay", "domain=ships")
 
 
@@ -540,7 +540,7 @@ class RetentionStory(Story):
 
     @contextlib.contextmanager
     def set_up(self, disk: Disk) -> Iterator[None]:
-        with mock.patch.object(retained, "_now_ms", return_value=self.NOW_MS):
+        with mock.patch.object(retained, "now_ms", return_value=self.NOW_MS):
             yield
 
     def steps(self) -> list[Step]:

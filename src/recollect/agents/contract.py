@@ -13,6 +13,7 @@ None. `has` says whether it is there without importing it.
     writer      a conversation is written as a session that it opens as its own
     tools       what its tools do: blame, how, fix, digests and recalled files know its calls
     asker       its client can be asked one question, in a form: facts, where a person wants a model's
+    mirror      its SDK hands its sessions to a memory: where they lie there
     signs       what its client writes where a person stepped in: digests know how a session ended
 
 The class that says so (`agent.py`) is imported for a help text. What it needs to answer the rest, it
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from recollect.agents.asking import Asker
     from recollect.agents.head import Head
+    from recollect.agents.mirroring import Mirror
     from recollect.agents.sessions import SessionFile, StoredFile
     from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
@@ -252,6 +254,9 @@ class Agent(ABC):
         return None
 
     def asker(self) -> Asker | None:
+        return None
+
+    def mirror(self) -> Mirror | None:
         return None
 
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int | None:

@@ -84,7 +84,7 @@ class SessionStore:
 
     def _carry_out(self, verb: Callable[[Mirrors], _Answer]) -> _Answer:
         with self._opening:
-            mirrors = self._mirrors = self._mirrors or self._opened.memory.mirrors()
+            mirrors = self._mirrors = self._mirrors or self._opened.memory.mirrors("claude")
         return verb(mirrors)
 
 

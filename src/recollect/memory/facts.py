@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from recollect.agents.fields import count_of, text_of
 from recollect.agents.memory.records import MARK, delete_record, line_of, mark_record, note_record, session_id
-from recollect.memory.saving import _UNCHANGED
+from recollect.memory.saving import UNCHANGED
 from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.facts import FACTS, PERSON, TAGS, TOLD, Extracted, ExtractionPlan, Fact, Origin
@@ -78,7 +78,7 @@ class FactsKept:
             session=fact.session,
             text=text,
             author=PERSON,
-            metadata={"entries": list(fact.entries)} if fact.origin is Origin.MODEL else _UNCHANGED,
+            metadata={"entries": list(fact.entries)} if fact.origin is Origin.MODEL else UNCHANGED,
         )
         changed = fact_of(note, fact.project)
         assert changed is not None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any, cast
+
+from recollect.memory.part import now_ms
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +33,7 @@ class Forgetting:
         """
         from recollect.memory.erasing import erase
 
-        return erase(self._memory, wanted, progress, now_ms=_now_ms(), would=would)
+        return erase(self._memory, wanted, progress, now_ms=now_ms(), would=would)
 
     def erasable(self, wanted: Wanted, *, progress: Progress | None = None) -> Chosen:
         """What `erase` would take, without changing anything."""
@@ -72,7 +73,7 @@ class Forgetting:
         """Let what was erased come back: the next ingest takes what the agents' logs still have of it."""
         from recollect.memory.erasing import forget
 
-        return forget(self._memory, id_, now_ms=_now_ms())
+        return forget(self._memory, id_, now_ms=now_ms())
 
     def verify_erasure(
         self, receipt: dict[str, Any], texts: Iterable[str] = (), *, progress: Progress | None = None
@@ -113,7 +114,7 @@ class Forgetting:
         """Remember that a file was made of some sessions, by their ids, or of everything: erase names it."""
         from recollect.memory.copies import note_copy
 
-        note_copy(self._memory.config.copies[0], path, kind, sessions, masked=masked, now_ms=_now_ms())
+        note_copy(self._memory.config.copies[0], path, kind, sessions, masked=masked, now_ms=now_ms())
 
     def copies_of_erased(self, chosen: Chosen) -> list[Copy]:
         """The copies that were made, are still there, and may hold what was erased."""
@@ -129,13 +130,9 @@ class Forgetting:
         if known.uncleared:
             from recollect.memory.erasing import clear_rest
 
-            clear_rest(self._memory, writer, known.uncleared, now_ms=_now_ms())
+            clear_rest(self._memory, writer, known.uncleared, now_ms=now_ms())
         return known
 
     @property
     def _memory(self) -> Memory:
         return cast("Memory", self)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -25,7 +25,7 @@ from recollect.agents.memory.graph_records import (
 )
 from recollect.agents.memory.records import delete_record, line_of
 from recollect.memory.collector import without_collector
-from recollect.memory.saving import checked_metadata
+from recollect.memory.note_lines import checked_metadata
 from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import NotFound, UsageError
 from recollect.values.graph import (

@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from recollect.memory.collector import without_collector
+from recollect.memory.part import now_ms
 from recollect.store.registry import Location, has_store, location, open_store
 from recollect.values.errors import NotFound, RecollectError, StoreError, UsageError
 
@@ -80,7 +80,7 @@ class Joining:
                     report = merge.fill(writer, piece_keys)
                     brought, host = merge.brought, cast("Memory", self).config.host
                     for erasure in brought:
-                        note_uncleared(writer, host, erasure, now_ms=_now_ms())
+                        note_uncleared(writer, host, erasure, now_ms=now_ms())
                     writer.commit()
                 if brought:
                     self.checkpoint()  # clears what was made here; killed before, whoever comes next does
@@ -240,7 +240,3 @@ def _is_same(one: str, other: str) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return os.path.samefile(one, other)
     return one == other
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from subprocess import DEVNULL, PIPE
@@ -30,7 +29,9 @@ from recollect.light.journal_tail import JournalTail
 from recollect.light.processes import start_python
 from recollect.light.segments import unpack_segment
 from recollect.light.sources import MEMORY
-from recollect.memory.saving import FOLD_BYTES, checked_line, frames
+from recollect.memory.note_lines import checked_line, frames
+from recollect.memory.part import now_ms
+from recollect.memory.saving import FOLD_BYTES
 from recollect.values.errors import RecollectError, StoreError, UsageError
 from recollect.values.notes import NewNote, Note
 from recollect.values.records import BEHIND, Segment
@@ -97,7 +98,7 @@ class LiveNotes:
 
     def _moment_ms(self) -> int:
         """Now, and later than all that is known: what was written later is known to be later in any store."""
-        self._written_ms = max(_now_ms(), self._written_ms + 1)
+        self._written_ms = max(now_ms(), self._written_ms + 1)
         return self._written_ms
 
     def _seen(self, note: Note) -> Note:
@@ -171,7 +172,3 @@ class LiveNotes:
 def is_below(session: str, below: str) -> bool:
     """Whether a session is the one of that name, or one whose name goes on from it with a slash."""
     return session == below or session.startswith(below + "/")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

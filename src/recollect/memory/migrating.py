@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from recollect.agents.fields import dict_of, text_of
 from recollect.agents.memory.records import NOTE, SESSION, delete_record, line_of, session_id
 from recollect.insight.noted import decoded
-from recollect.memory.saving import session_line
+from recollect.memory.note_lines import session_line
 from recollect.search.saved_sessions import own_sessions
 from recollect.values.errors import SourceError, UsageError
 from recollect.values.graph import NewEntity, NewRelation

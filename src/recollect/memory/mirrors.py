@@ -11,30 +11,20 @@ import contextlib
 import itertools
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from recollect.agents.claude.mirror import (
-    Stored,
-    entry_line,
-    is_tombstone,
-    mirror_file,
-    mirrored_key,
-    project_prefix,
-    sidecar_file,
-    sidecar_line,
-    stored_of,
-    tombstone_line,
-)
-from recollect.memory.saving import FRAME_BYTES, READ_BYTES, frames
+from recollect.memory.note_lines import FRAME_BYTES, frames
+from recollect.memory.part import now_ms
+from recollect.memory.remembered import READ_BYTES
 from recollect.values.errors import Evicted, UsageError
-from recollect.values.mirrored import Mirrored, MirrorKey
+from recollect.values.mirrored import Mirrored, MirrorKey, Stored
 from recollect.values.records import BEHIND, Segment
 from recollect.values.stored import source_bytes
 
 if TYPE_CHECKING:
+    from recollect.agents.mirroring import Mirror
     from recollect.memory import Memory
     from recollect.store.contract import Store, View
     from recollect.values.records import SourceFile
@@ -58,8 +48,9 @@ class _Known:
 class Mirrors:
     """The mirrored sessions of a memory: `Memory.mirrors`. Any thread may ask it."""
 
-    def __init__(self, memory: Memory, store: Store) -> None:
+    def __init__(self, memory: Memory, store: Store, agent: str) -> None:
         self._memory, self._store = memory, store
+        self._agent, self._form = agent, _form_of(agent)
         self._lock = threading.Lock()
         self._known: dict[MirrorKey, _Known] = {}
         self._number = -1  # of the last frame that is in what is known
@@ -76,40 +67,42 @@ class Mirrors:
             if (
                 not key.subpath and known.through != known.lines
             ):  # what failed the last time is made good, too
-                stored = Stored(max(_now_ms(), known.time_ms + 1), known.lines, known.data or {})
-                self._write(sidecar_file(key), [sidecar_line(stored)])
+                stored = Stored(max(now_ms(), known.time_ms + 1), known.lines, known.data or {})
+                self._write(self._form.sidecar_file(key), [self._form.sidecar_line(stored)])
                 known.time_ms, known.through = stored.time_ms, stored.through
 
     def load(self, key: MirrorKey) -> list[MirroredEntry] | None:
         """Every entry of a transcript in order, each id once; None where there is none, or it was deleted."""
         with self._view() as view:
-            found = _living(view, _by_path(view).get(mirror_file(key).path, ()), self._host)
+            found = _living(
+                self._form, view, self._by_path(view).get(self._form.mirror_file(key).path, ()), self._host
+            )
         return list(_fresh(found, set())) or None
 
     def sessions(self, project: str, fold: Fold) -> list[Mirrored]:
         """The sessions of a project, with their summaries."""
         with self._view() as view:
-            by_path = _by_path(view)
-            keys = [key for key in _keys(by_path, project) if not key.subpath]
+            by_path = self._by_path(view)
+            keys = [key for key in _keys(self._form, by_path, project) if not key.subpath]
             found = [(key, self._known_of(view, by_path, key, fold)) for key in keys]
         return [Mirrored(key.session, known.time_ms, known.data or {}) for key, known in found]
 
     def subpaths(self, project: str, session: str) -> list[str]:
         """What there is of a session besides its own transcript."""
         with self._view() as view:
-            keys = _keys(_by_path(view), project)
+            keys = _keys(self._form, self._by_path(view), project)
         return [key.subpath for key in keys if key.session == session and key.subpath]
 
     def delete(self, key: MirrorKey) -> None:
         """Let a transcript be gone, with all that is below a session's own; `erase` takes it out for good."""
         with self._lock:
             with self._view() as view:
-                keys = _keys(_by_path(view), key.project)
+                keys = _keys(self._form, self._by_path(view), key.project)
             below = [each for each in keys if each.main == key] if not key.subpath else [key]
-            now_ms = _now_ms()
+            moment_ms = now_ms()
             # The session's own comes last: until it is gone, whoever was cut short can ask for it again.
             for each in sorted((each for each in below if each in keys), reverse=True):
-                self._write(mirror_file(each), [tombstone_line(each, now_ms)])
+                self._write(self._form.mirror_file(each), [self._form.tombstone_line(each, moment_ms)])
                 self._known.pop(each, None)
 
     # -- underneath ------------------------------------------------------------------------
@@ -123,7 +116,7 @@ class Mirrors:
 
     def _keep(self, key: MirrorKey, known: _Known, fresh: list[MirroredEntry], fold: Fold) -> _Known:
         """Append entries; returns what is known of their transcript then."""
-        is_alone = self._write(mirror_file(key), [_line(entry) for entry in fresh])
+        is_alone = self._write(self._form.mirror_file(key), [_line(self._form, entry) for entry in fresh])
         if not is_alone:
             return self._look(key, fold)
         known.records.update(_records(fresh))
@@ -146,9 +139,9 @@ class Mirrors:
         """What there is of a transcript, as far as anyone has appended it."""
         self._forget_if_others_wrote()  # before looking: what comes in between is then noticed
         with self._view() as view:
-            by_path = _by_path(view)
+            by_path = self._by_path(view)
             known = self._known_of(view, by_path, key, fold)
-            entries = _living(view, by_path.get(mirror_file(key).path, ()), self._host)
+            entries = _living(self._form, view, by_path.get(self._form.mirror_file(key).path, ()), self._host)
             known.records = set(_records(entries))
         self._known[key] = known
         return known
@@ -171,11 +164,11 @@ class Mirrors:
         self, view: View, by_path: Mapping[str, Sequence[Source]], key: MirrorKey, fold: Fold
     ) -> _Known:
         """How long a transcript is and, of a session's own, its summary."""
-        sources = by_path.get(mirror_file(key).path, ())
+        sources = by_path.get(self._form.mirror_file(key).path, ())
         known = _Known(lines=sum(each.lines for each in sources if each.host == self._host))
         if key.subpath:
             return known
-        stored = _stored(view, by_path.get(sidecar_file(key).path, ()), self._host)
+        stored = _stored(self._form, view, by_path.get(self._form.sidecar_file(key).path, ()), self._host)
         if stored is not None:
             known.time_ms = stored.time_ms
         own = next((each for each in sources if each.host == self._host), None)
@@ -185,11 +178,30 @@ class Mirrors:
             known.data = fold(stored.data, rest) if rest else stored.data
             return known
         try:
-            entries = list(_living(view, sources, self._host))
+            entries = list(_living(self._form, view, sources, self._host))
             known.data = fold(None, entries) if entries else None
         except Evicted:  # what was made of it while it was there
             known.data = stored.data if stored is not None else None
         return known
+
+    def _by_path(self, view: View) -> dict[str, list[Source]]:
+        """The sources that the SDK's entries are in, and what is noted of them."""
+        found: dict[str, list[Source]] = {}
+        for source in view.sources():
+            if source.file.agent == self._agent and not source.file.has_file and not source.superseded:
+                found.setdefault(source.file.path, []).append(source)
+        return found
+
+
+def _form_of(agent: str) -> Mirror:
+    """The form of the sessions that an agent's SDK mirrors."""
+    from recollect.agents.registry import agent_of, agents
+
+    form = agent_of(agent).mirror()
+    if form is None:
+        can = sorted(each.name for each in agents() if each.has("mirror"))
+        raise UsageError(f"no SDK of {agent!r} mirrors sessions", hint=f"agents: {', '.join(can)}")
+    return form
 
 
 def _check(key: MirrorKey) -> None:
@@ -197,9 +209,9 @@ def _check(key: MirrorKey) -> None:
         raise UsageError("a session is named by a project_key and a session_id, neither of them empty")
 
 
-def _line(entry: MirroredEntry) -> bytes:
+def _line(form: Mirror, entry: MirroredEntry) -> bytes:
     try:
-        line = entry_line(entry)
+        line = form.entry_line(entry)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"an entry of a session is what JSON can say: {error}") from error
     if len(line) > FRAME_BYTES:
@@ -224,20 +236,11 @@ def _fresh(entries: Iterable[MirroredEntry], known: set[str]) -> Iterator[Mirror
             yield entry
 
 
-def _by_path(view: View) -> dict[str, list[Source]]:
-    """The sources that the SDK's entries are in, and what is noted of them."""
-    found: dict[str, list[Source]] = {}
-    for source in view.sources():
-        if source.file.agent == "claude" and not source.file.has_file and not source.superseded:
-            found.setdefault(source.file.path, []).append(source)
-    return found
-
-
-def _keys(by_path: Mapping[str, Sequence[Source]], project: str) -> list[MirrorKey]:
+def _keys(form: Mirror, by_path: Mapping[str, Sequence[Source]], project: str) -> list[MirrorKey]:
     """The transcripts of a project that have entries."""
-    start = project_prefix(project)
+    start = form.project_prefix(project)
     living = (
-        mirrored_key(path)
+        form.mirrored_key(path)
         for path, sources in by_path.items()
         if path.startswith(start) and _has_entries(sources)
     )
@@ -249,14 +252,14 @@ def _has_entries(sources: Sequence[Source]) -> bool:
     return any(source.lines and source.cursor.state.get("since") for source in sources)
 
 
-def _living(view: View, sources: Sequence[Source], host: str) -> Iterator[MirroredEntry]:
+def _living(form: Mirror, view: View, sources: Sequence[Source], host: str) -> Iterator[MirroredEntry]:
     """The entries that were not deleted: those that came from other machines, then this one's own."""
     found: list[MirroredEntry] = []
     for source in sorted(sources, key=lambda each: each.host == host):
         if source.thinned and (gone := len(view.kept_lines(source))):
             raise Evicted(source.session, gone)
         for record in _decoded(view, source):
-            if is_tombstone(record):
+            if form.is_tombstone(record):
                 found.clear()
             elif type(record) is dict:
                 found.append(record)
@@ -275,13 +278,13 @@ def _is_of(stored: Stored, source: Source) -> bool:
     return not source.thinned and stored.through <= source.lines and is_after_all_deleted
 
 
-def _stored(view: View, sources: Sequence[Source], host: str) -> Stored | None:
+def _stored(form: Mirror, view: View, sources: Sequence[Source], host: str) -> Stored | None:
     """What was last noted of a session here; where nothing was, on another machine."""
     found: Stored | None = None
     for source in sorted(sources, key=lambda each: each.host == host):
         rows = view.line_rows(source)
         if len(rows):
-            found = stored_of(json.loads(view.lines_at([int(rows[-1])])[0].data))
+            found = form.stored_of(json.loads(view.lines_at([int(rows[-1])])[0].data))
     return found
 
 
@@ -290,7 +293,3 @@ def _decoded(view: View, source: Source) -> Iterator[Any]:
     for line in b"".join(source_bytes(source, view.lines(source))).split(b"\n"):
         if line:
             yield json.loads(line)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

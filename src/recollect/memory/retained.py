@@ -6,13 +6,13 @@ Off unless the config file has `[retention]`. What a verb needs is imported by i
 from __future__ import annotations
 
 import contextlib
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.config import Config
 from recollect.memory.known import find_session
+from recollect.memory.part import now_ms
 from recollect.memory.reads import last_reads, last_swept, note_reads, note_swept
 from recollect.values.errors import Evicted, NotFound, SourceError, StoreBusy, StoreWriteFailed, UsageError
 from recollect.values.records import Role
@@ -104,7 +104,7 @@ class Retained:
                 file_bytes_before=before,
                 file_bytes_after=self._store.footprint().bytes,
             )
-        note_swept(self.config.state, _now_ms())
+        note_swept(self.config.state, now_ms())
         return report
 
     def sweep_if_due(self, *, progress: Progress | None = None) -> SweepReport | None:
@@ -114,7 +114,7 @@ class Retained:
         store anew.
         """
         settings = self.config.retention
-        if settings is None or not settings.is_due(last_swept(self.config.state), _now_ms()):
+        if settings is None or not settings.is_due(last_swept(self.config.state), now_ms()):
             return None
         sweep = self._sweep()
         with self._store.view() as view:
@@ -123,7 +123,7 @@ class Retained:
         little = soft is not None and plan.used_bytes <= soft + soft // WORTH_SHARE
         is_over_hard = _is_over(plan.used_bytes, settings.raw_hard_cap_bytes)
         if not is_over_hard and (not plan.evict or (little and all(e.why is Why.BUDGET for e in plan.evict))):
-            note_swept(self.config.state, _now_ms())
+            note_swept(self.config.state, now_ms())
             return None
         try:
             return self.sweep(progress=progress)
@@ -137,7 +137,7 @@ class Retained:
         self.checkpoint()
         with self._store.writer() as writer:
             session = find_session(writer.view(), prefix)
-            pin(writer, self.config.host, _name(session), pinned, now_ms=_now_ms())
+            pin(writer, self.config.host, _name(session), pinned, now_ms=now_ms())
             writer.commit()
         return session
 
@@ -211,7 +211,7 @@ class Retained:
     def note_read(self, session: Session) -> None:
         """Remember that a person or a model reads a session; only where retention is configured."""
         if self.config.retention is not None:
-            note_reads(self.config.state, [_name(session)], _now_ms())
+            note_reads(self.config.state, [_name(session)], now_ms())
 
     def _sweep(self) -> Sweep:
         from recollect.insight.retention.evict import Sweep
@@ -224,7 +224,7 @@ class Retained:
                 hint="write [retention] with raw_soft_cap_bytes, or raw_max_age_days, into the config file: "
                 "docs/retention.md",
             )
-        return Sweep(settings, now_ms=_now_ms(), pinned=pinned, read_ms=last_reads(self.config.state))
+        return Sweep(settings, now_ms=now_ms(), pinned=pinned, read_ms=last_reads(self.config.state))
 
     def _report(self, view: View, sweep: Sweep, digested: int) -> SweepReport:
         """What a plan comes to, before anything is done about it."""
@@ -324,7 +324,3 @@ def _name_of(source: Source) -> SessionName:
 
 def _is_over(used: int, cap: int | None) -> bool:
     return cap is not None and used > cap
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

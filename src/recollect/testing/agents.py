@@ -57,7 +57,7 @@ from recollect.values.stored import Session, Source, StoredEntry, StoredLine
 
 STATE_BYTES_MAX = 16_000  # bytes of parser state a cursor may have to carry
 
-CAPABILITIES = ("hooks", "conversations", "reader", "writer", "tools", "signs")
+CAPABILITIES = ("hooks", "conversations", "reader", "writer", "tools", "signs", "mirror")
 
 _DOCUMENTS = (Framing.DOCUMENT, Framing.EXPORT)
 _MANY = (Framing.ROWS, Framing.EXPORT)  # of which each session is a source

@@ -18,6 +18,14 @@ class MirrorKey(NamedTuple):
         return self._replace(subpath="")
 
 
+class Stored(NamedTuple):
+    """When entries were stored, and the summary of a session's own first `through` lines."""
+
+    time_ms: int
+    through: int
+    data: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Mirrored:
     """A session as it is listed: its id, when something of it was last stored, and its summary."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from recollect.agents.asking import Asker
     from recollect.agents.contract import Parser, Reader, Writer
     from recollect.agents.head import Head
+    from recollect.agents.mirroring import Mirror
     from recollect.agents.signs import Signs
     from recollect.agents.tools import Tools
     from recollect.light.agents import Hooks
@@ -108,6 +109,11 @@ class Claude(Agent):
         from recollect.agents.claude import ask
 
         return ask
+
+    def mirror(self) -> Mirror:
+        from recollect.agents.claude import mirror
+
+        return mirror
 
     def deletes_after_days(self, home: Path, environ: Mapping[str, str]) -> int:
         from recollect.agents.claude.settings import cleanup_days

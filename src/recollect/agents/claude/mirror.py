@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from recollect.agents.claude.parse import ClaudeParser
 from recollect.agents.fields import INJECTED, count_of, dict_of, text_of, unknown
 from recollect.light.sources import is_uuid
-from recollect.values.mirrored import MirrorKey
+from recollect.values.mirrored import MirrorKey, Stored
 from recollect.values.records import Entry, Kind, Parsed, Provenance, Role, SessionFacts, SourceFile
 
 CLAUDE: Final = "claude"
@@ -31,14 +31,6 @@ DELETED: Final = "deleted"
 _RESUMED: Final = re.compile(r"/claude-resume-[^/]+/projects/")
 _TOMBSTONE: Final = ["recollect", DELETED]
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-
-
-class Stored(NamedTuple):
-    """When entries were stored, and the summary of a session's own first `through` lines."""
-
-    time_ms: int
-    through: int
-    data: dict[str, Any]
 
 
 def mirror_file(key: MirrorKey) -> SourceFile:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.search.graph.mentioned import DAY_MS, Close, Mentioned
 from recollect.search.graph.replay import saved_graph
+from recollect.search.graph.way import shortest_way
 from recollect.search.mentions import Mentions
 from recollect.search.projects import worked_out
 from recollect.values.errors import NotFound
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 LOOKED_MAX = 512  # things whose company is looked at in one question: further away everything is near
 DERIVED_WEIGHT = 0.5  # of being mentioned together, beside a relation that somebody stated
+_TURNED = {OUT: IN, IN: OUT, BOTH: BOTH}  # a direction, as the other end of a relation sees it
 
 
 class Step(NamedTuple):
@@ -137,21 +139,20 @@ class Graph:
         self, source: str, target: str, *, max_depth: int, direction: str = BOTH, origin: str = ""
     ) -> GraphPath:
         """A shortest way from one entity to another; an empty one where there is none."""
+        forth = self._wanted("", direction, origin)
+        back = self._wanted("", _TURNED[direction], origin)
         start, end = self.find(source), self.find(target)
-        came: dict[str, Step] = {}
-        if start != end:
-            for steps, _ in self._layers([start], max_depth, self._wanted("", direction, origin)):
-                for step in steps:
-                    came.setdefault(step.other, step)
-                if end in came:
-                    break
-            else:
-                return GraphPath()
-        way: list[Step] = []
-        while end != start:
-            way.append(came[end])
-            end = came[end].key
-        way.reverse()
+        found = shortest_way(
+            start,
+            end,
+            max_depth,
+            lambda key, company: self._steps(key, forth, company=company),
+            lambda key, company: self._steps(key, back, company=company),
+            LOOKED_MAX,
+        )
+        if found is None:
+            return GraphPath()
+        way = [*found[0], *map(self._turned, reversed(found[1]))]
         keys = [start, *(step.other for step in way)]
         return GraphPath(tuple(map(self.entity, keys)), tuple(self._told(way)))
 
@@ -239,6 +240,11 @@ class Graph:
             other = self.saved.key(self.mentioned.key(close.number))
             if other != key:
                 yield Step(key, other, BOTH, DERIVED_WEIGHT * close.weight, close=close)
+
+    def _turned(self, step: Step) -> Step:
+        """A step as the entity at its other end sees it."""
+        close = step.close and step.close._replace(number=self._number(step.key))
+        return Step(step.other, step.key, _TURNED[step.direction], step.weight, step.relation, close)
 
     def _wanted(self, relation: str, direction: str, origin: str) -> Callable[[Step], bool]:
         """Which steps are taken. What is mentioned together has no direction."""
