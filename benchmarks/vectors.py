@@ -163,8 +163,7 @@ def table(taken: Sequence[Figures]) -> str:
     text = ["  ".join(map(str.rjust, line, widths)).rstrip() for line in lines]
     dims = nearest.MEASURED_DIMS
     for size in sorted({row.rows for row in taken}):
-        alone, beside = nearest.choose(size, dims), nearest.choose(size, dims, gpu=True)
-        text.append(f"chosen at {size:,}: {alone}; with a GPU {beside}")
+        text.append(f"chosen at {size:,}: {nearest.choose(size, dims)}")
     entries = [
         f'Measured("{row.strategy}", {row.rows:_}, {row.cpu_ms:.2f}, {row.first_ms:.0f}, {row.recall:.3f}),'
         for row in taken

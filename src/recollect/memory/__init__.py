@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import itertools
 import os
 import threading
 import time
