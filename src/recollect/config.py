@@ -70,7 +70,7 @@ class Config:
         """
         old = self.state / "copies.jsonl"
         if self.path is None:
-            return _default_store().with_name(f"copies-{self.state.name}.jsonl"), old
+            return _default_store().with_name(f"{self.state.name}.copies"), old
         path = self.path.absolute()
         return path.with_name(f"{path.name}.copies"), old
 

@@ -179,7 +179,7 @@ class KeepingStory(Story):
         def open_copy(at: Path, *, create: bool) -> Hdf5Store:
             return Hdf5Store.open(at, create=create, disk=disk)
 
-        with mock.patch("recollect.memory.open_store", open_copy):
+        with mock.patch("recollect.memory.upkeep.open_store", open_copy):
             yield
 
     def steps(self) -> list[Step]:
