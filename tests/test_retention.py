@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support import DATA
 from tests.support.memories import memory_at
 from tests.support.noisy import talk
 
@@ -440,6 +442,23 @@ def test_what_a_session_that_stays_has_too_stays(tmp_path: Path) -> None:
             memory.restore(each.stem)
             assert b"".join(memory.raw(each.stem)) == each.read_bytes()
         assert memory.check() == []
+
+
+def test_no_line_is_too_small_to_go(tmp_path: Path) -> None:
+    """The conversations of an export end with the same two bytes, which pack to less than one.
+
+    Counted as none, what of them an evicted session shares stayed for a second sweep to find.
+    """
+    for number in range(1, 7):
+        talk(number).write(tmp_path / "logs")
+    shutil.copy(DATA / "claudeai" / "conversations.json", tmp_path / "logs")
+    with memory_at(tmp_path) as memory:
+        memory.ingest([tmp_path / "logs"])
+        with memory.view() as view:
+            sizes = view.raw_sizes()
+        assert len(sizes.shared) == 1
+        assert all(taken > 0 for _, taken in sizes.shared)
+        assert sizes.total == int(sizes.own.sum()) + sum(taken for _, taken in sizes.shared)
 
 
 @pytest.fixture

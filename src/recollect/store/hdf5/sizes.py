@@ -25,18 +25,24 @@ def raw_sizes(view: Hdf5View) -> RawSizes:
     """The sizes of all sessions at once; reads columns, and no line."""
     before = np.concatenate([[0.0], np.cumsum(_line_bytes(view))])
     sessions = view.table("sessions").rows
-    own, lines, total = np.zeros(sessions), np.zeros(sessions, np.int64), 0.0
+    own, lines = np.zeros(sessions), np.zeros(sessions, np.int64)
     shared: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for first, end, owners in _runs(view):
         taken = float(before[end] - before[first])
-        total += taken
         if len(owners) == 1:
             own[owners[0]] += taken
             lines[owners[0]] += end - first
         else:
             shared[owners] += taken
-    together = [(owners, round(taken)) for owners, taken in shared.items()]
-    return RawSizes(round(total), np.arange(sessions), np.round(own).astype(np.int64), lines, together)
+    together = [(owners, _whole(taken)) for owners, taken in shared.items()]
+    of_each = np.array([_whole(taken) for taken in own.tolist()], np.int64)
+    total = int(of_each.sum()) + sum(taken for _, taken in together)
+    return RawSizes(total, np.arange(sessions), of_each, lines, together)
+
+
+def _whole(taken: float) -> int:
+    """Whole bytes, and 0 only for nothing: a line of two bytes packs to less than one, and is there."""
+    return max(round(taken), 1) if taken > 0 else 0
 
 
 def _runs(view: Hdf5View) -> Iterator[tuple[int, int, tuple[int, ...]]]:
